@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* told_of_loss - a worker that stops when the library reports that its lock is lost. The lease of
- * half a second is not renewed here, so that there is a loss to see. */
+/* told_of_loss - a worker that saves its work when the library reports that its lock ends soon, and
+ * stops when it is lost. The lease of half a second is not renewed here, so that there is a loss to
+ * see. */
 #include <dibs/dibs.h>
 
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
-static void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
+static void on_change(dibs_hold *hold, const dibs_hold_info *now, dibs_change why, void *data)
 {
-  (void)hold;                        /* the worker releases it */
-  printf("lost: %s\n", loss->text);
-  atomic_store((atomic_bool *)data, true);
+  char text[512] = "";
+
+  (void)dibs_hold_why(hold, text, sizeof(text));     /* the worker releases it */
+  if (why == DIBS_CHANGE_ENDS_SOON)
+    printf("ends in %d ms: save the work now\n", (int)now->valid_ms);
+  if (why == DIBS_CHANGE_LOST)
+    printf("lost: %s\n", text);
+  atomic_store((atomic_bool *)data, why == DIBS_CHANGE_LOST);
 }
 
 int main(void)
 {
-  static atomic_bool must_stop;      /* static: on_lost may run until dibs_close() has returned */
+  static atomic_bool must_stop;      /* static: on_change may run until dibs_close() has returned */
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
   dibs_client *client = NULL;
   dibs_hold *hold = NULL;
@@ -24,8 +30,9 @@ int main(void)
 
   if (dibs_open(NULL, NULL, &client, NULL) != DIBS_OK)
     return 1;
-  options.on_lost = on_lost;
-  options.on_lost_data = &must_stop;
+  options.on_change = on_change;
+  options.on_change_data = &must_stop;
+  options.warn_ms = 200;
   options.ttl_ms = 500;
   options.flags = DIBS_LOCK_FIXED;   /* a real worker leaves both out */
   if (dibs_lock(client, "example:job", &options, &hold) != DIBS_OK)

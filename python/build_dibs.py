@@ -26,6 +26,7 @@ extern "Python" void dibs_py_event(const dibs_event *, void *);
 extern "Python" void dibs_py_line(const dibs_log_line *, void *);
 extern "Python" void dibs_py_done(void *);
 extern "Python" void dibs_py_lost(dibs_hold *, const dibs_loss *, void *);
+extern "Python" void dibs_py_changed(dibs_hold *, const dibs_hold_info *, dibs_change, void *);
 extern "Python" void dibs_py_locked(const dibs_error *, dibs_hold *, void *);
 extern "Python" void dibs_py_over(const dibs_error *, void *);
 extern "Python" void dibs_py_number(const dibs_error *, int64_t, void *);

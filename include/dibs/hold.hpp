@@ -101,6 +101,9 @@ struct lock_options {
   /* Runs at most once, on the thread dibs-callback (see dibs_lost_callback), and not any
    * more when the release has returned. Must not throw. */
   std::function<void(const dibs_loss &lost)> on_lost{};
+  /* The same for each change; see dibs_change_callback. */
+  std::function<void(const dibs_hold_info &now, dibs_change why)> on_change{};
+  std::chrono::milliseconds warn{};       /* before the end: DIBS_CHANGE_ENDS_SOON */
 };
 
 /* Something held, until release() or the end of this object. Move only; any thread may
@@ -306,6 +309,7 @@ inline dibs_lock_options c_options(const lock_options &options) noexcept
   c.cancel = options.cancel;
   c.min_replicas = options.min_replicas;
   c.replicas_wait_ms = option_ms(options.replicas_wait);
+  c.warn_ms = option_ms(options.warn);
   return c;
 }
 
@@ -317,7 +321,7 @@ hold take(const lock_options &options, longest_wait wait, dibs_status &ret_statu
 {
   try {
     dibs_lock_options c = c_options(options);
-    loss_watch watch(options.on_lost);
+    loss_watch watch(options.on_lost, options.on_change);
     dibs_hold *had = nullptr;
 
     do {

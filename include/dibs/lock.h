@@ -54,6 +54,33 @@ typedef struct dibs_loss {
  * until dibs_close() has returned. */
 typedef void (*dibs_lost_callback)(dibs_hold *hold, const dibs_loss *loss, void *data);
 
+/* What on_change reports. Since 0.6 */
+typedef enum dibs_change {
+  DIBS_CHANGE_SUSPECT = 1,   /* a renewal is overdue or was refused, or the link is down */
+  DIBS_CHANGE_HELD = 2,      /* renewed after SUSPECT or ENDS_SOON */
+  DIBS_CHANGE_ENDS_SOON = 3, /* warn_ms or less are left: renewals do not come through, or
+                                DIBS_LOCK_FIXED or max_hold_ms ends it */
+  DIBS_CHANGE_LOST = 4       /* as on_lost */
+} dibs_change;
+
+struct dibs_hold_info;
+
+/* Reports that `hold` has changed, and how: `why`. Runs where on_lost does, and may do the same;
+ * dibs_hold_why() has the reason, dibs_release() whether another client has the name.
+ * `info` is never NULL, of the moment at which the callback begins, and borrowed until it
+ * returns.
+ *
+ * The changes of one hold come one after the other, and in order. It reports what is, not all that
+ * was: of several changes that come while a callback runs, the last one; none if the last one is
+ * what was reported before. A grant is no change: the first one is SUSPECT, ENDS_SOON or LOST. LOST
+ * is the last one, comes once, and before on_lost. After a release in time none comes.
+ *
+ * After dibs_release(), dibs_hold_detach() or dibs_release_async() has returned it does not begin
+ * any more; its data as that of on_lost: on_change_free. dibs_close() waits for one that runs;
+ * what has not been reported before may not be reported any more. Since 0.6 */
+typedef void (*dibs_change_callback)(
+  dibs_hold *hold, const struct dibs_hold_info *info, dibs_change why, void *data);
+
 /* Bits of dibs_lock_options.flags. */
 #define DIBS_LOCK_FIXED 0x1u        /* the lease ends after ttl_ms: never renewed. An inner hold
                                        of its owner has the outermost one's lease:
@@ -97,6 +124,15 @@ typedef struct dibs_lock_options {
                                  the hold was released or detached, or its client closed, or
                                  the call took nothing. An inner hold of a re-entrant owner has
                                  its own. Without on_lost, too. Since 0.5 */
+  dibs_change_callback on_change; /* NULL, or reports more than on_lost. Since 0.6 */
+  void *on_change_data;           /* used until on_change_free runs */
+  dibs_free_callback on_change_free; /* as on_lost_free */
+  int32_t warn_ms;            /* on_change reports ENDS_SOON this long before the end of the lease
+                                 for this client; 0: never; else 1 .. ttl_ms, needs on_change. A
+                                 lease is renewed when a third of it is over, or after
+                                 renew_every_ms: at most half of ttl_ms warns of no lease that is
+                                 renewed in time */
+  uint32_t reserved;          /* 0 */
 } dibs_lock_options;
 
 /* Exclusive locks of a dialect that has several kinds: which. A name must have one kind in all
@@ -119,7 +155,7 @@ typedef struct dibs_lock_options {
 
 #define DIBS_LOCK_OPTIONS_INIT \
   { sizeof(dibs_lock_options), 0, DIBS_FOREVER, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, \
-    NULL }
+    NULL, NULL, NULL, NULL, 0, 0 }
 
 /* Takes the lock called `name`, waiting for it at most options->wait_ms.
  *

@@ -18,10 +18,14 @@ namespace dibs {
 inline namespace DIBS_CPP {
 namespace detail {
 
-/* What happens when one hold is lost. */
+/* What happens when one hold changes, or is lost. */
 class loss {
  public:
-  explicit loss(std::function<void(const dibs_loss &)> on_lost) : on_lost_(std::move(on_lost)) {}
+  loss(std::function<void(const dibs_loss &)> on_lost,
+       std::function<void(const dibs_hold_info &, dibs_change)> on_change)
+      : on_lost_(std::move(on_lost)), on_change_(std::move(on_change))
+  {
+  }
 
   void tell(const dibs_loss &lost) noexcept
   {
@@ -40,8 +44,20 @@ class loss {
     stop();
   }
 
-  /* After this, on_lost does not begin any more, and one that runs is waited for, except in
-   * itself. */
+  void tell_change(const dibs_hold_info &now, dibs_change why) noexcept
+  {
+    const std::lock_guard<std::mutex> guard(telling_);
+
+    if (is_over_)
+      return;
+    teller_ = std::this_thread::get_id();
+    on_change_(now, why);
+    teller_ = std::thread::id();
+  }
+
+  bool wants_changes() const noexcept { return static_cast<bool>(on_change_); }
+
+  /* After this, neither begins any more, and one that runs is waited for, except in itself. */
   void end() noexcept
   {
     if (teller_.load() == std::this_thread::get_id())
@@ -63,24 +79,27 @@ class loss {
   bool is_over_ = false;
   std::atomic<std::thread::id> teller_{};
   std::function<void(const dibs_loss &)> on_lost_;
+  std::function<void(const dibs_hold_info &, dibs_change)> on_change_;
 #ifdef __cpp_lib_jthread
   std::stop_source source_;
 #endif
 };
 
-/* The receiver of one hold, or of none. The library's callback may still run when the release has
- * returned, so the library owns a share of it, too, which on_lost_free ends. Move only. */
+/* The receiver of one hold, or of none. The library's callbacks may still run when the release has
+ * returned, so the library owns shares of it, too, which on_lost_free and on_change_free end. Move
+ * only. */
 class loss_watch {
  public:
   loss_watch() noexcept = default;
 
-  explicit loss_watch(const std::function<void(const dibs_loss &)> &on_lost)
+  loss_watch(const std::function<void(const dibs_loss &)> &on_lost,
+             const std::function<void(const dibs_hold_info &, dibs_change)> &on_change)
   {
 #ifndef __cpp_lib_jthread
-    if (!on_lost)
+    if (!on_lost && !on_change)
       return;
 #endif
-    loss_ = std::make_shared<loss>(on_lost);
+    loss_ = std::make_shared<loss>(on_lost, on_change);
   }
 
   loss_watch(loss_watch &&other) noexcept : loss_(std::move(other.loss_)) {}
@@ -98,9 +117,17 @@ class loss_watch {
   {
     if (loss_ == nullptr)
       return;
-    options.on_lost_data = new share(loss_);
+
+    auto lost = std::make_unique<share>(loss_);
+
+    if (loss_->wants_changes()) {
+      options.on_change_data = new share(loss_);
+      options.on_change = on_change;
+      options.on_change_free = share_free;
+    }
+    options.on_lost_data = lost.release();
     options.on_lost = on_lost;
-    options.on_lost_free = on_lost_free;
+    options.on_lost_free = share_free;
   }
 
   /* How the release ended: the owner of the token learns of a loss from that too. In a forked
@@ -132,7 +159,13 @@ class loss_watch {
     (*static_cast<share *>(data))->tell(*lost);
   }
 
-  static void on_lost_free(void *data) noexcept { delete static_cast<share *>(data); }
+  static void on_change(dibs_hold *, const dibs_hold_info *now, dibs_change why,
+                        void *data) noexcept
+  {
+    (*static_cast<share *>(data))->tell_change(*now, why);
+  }
+
+  static void share_free(void *data) noexcept { delete static_cast<share *>(data); }
 
   share loss_;
 };

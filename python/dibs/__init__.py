@@ -24,7 +24,7 @@ from dibs.errors import (
     ReadOnly, Refused, ServerError, Stale, ResourceError, Taken, TimedOut, TLSError, Unknown,
     Unreachable, Unsupported, WouldBlock, WouldDeadlock, WrongType)
 from dibs.guard import Guarded, fence_admits
-from dibs.hold import Durability, Hold, Loss
+from dibs.hold import Change, Durability, Hold, Loss
 from dibs.inspection import Holder, Inspection, Party, stripe
 from dibs.latch import Barrier, Latch, Round
 from dibs.lock import Lock
@@ -37,7 +37,8 @@ from dibs.semaphore import Semaphore
 __version__: str = _ffi.string(_lib.dibs_version()).decode()
 
 __all__ = [
-    'ArgumentError', 'AuthError', 'Barrier', 'Broken', 'Busy', 'Campaign', 'Cancelled', 'ClassMetrics',
+    'ArgumentError', 'AuthError', 'Barrier', 'Broken', 'Busy', 'Campaign', 'Cancelled', 'Change',
+    'ClassMetrics',
     'Client', 'ClientOptions', 'Closed', 'ConfigError', 'Denied', 'Durability', 'Election', 'Error', 'Event',
     'Expired', 'Fenced', 'Forked', 'Guarded', 'Hold', 'Holder', 'Inspection', 'Latch', 'Leader',
     'Leadership', 'LimitError', 'List', 'Lock', 'LockOptions', 'Loss', 'Lost', 'Map', 'Metrics', 'NameState', 'NoMemory',

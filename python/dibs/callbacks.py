@@ -74,6 +74,13 @@ def dibs_py_lost(hold: Any, loss: Any, data: Any) -> None:
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def dibs_py_changed(hold: Any, now: Any, why: int, data: Any) -> None:
+    receiver = _receiver(data)
+    if receiver is not None:
+        receiver(None, now, why)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def dibs_py_locked(error: Any, hold: Any, data: Any) -> None:
     receiver = _receiver(data)
     if receiver is not None:

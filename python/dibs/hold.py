@@ -28,16 +28,34 @@ class Durability(NamedTuple):
     wanted: int
 
 
+CHANGES = {lib.DIBS_CHANGE_SUSPECT: 'suspect', lib.DIBS_CHANGE_HELD: 'held',
+           lib.DIBS_CHANGE_ENDS_SOON: 'ends_soon', lib.DIBS_CHANGE_LOST: 'lost'}
+
+
+class Change(NamedTuple):
+    """A change of a hold, as `on_change` gets it: 'suspect' (renewals do not come through), 'held'
+    again, 'ends_soon' (`warn` seconds or less are left) or 'lost'; and for how long it is valid."""
+    why: str
+    valid_for: float
+
+
 OnLost = Optional[Callable[[Loss], None]]
+OnChange = Optional[Callable[[Change], None]]
 
 
 class Watch:
-    """Receives the loss of one hold; it exists before the hold does."""
+    """Receives the changes and the loss of one hold; it exists before the hold does."""
 
-    def __init__(self, on_lost: OnLost) -> None:
+    def __init__(self, on_lost: OnLost, on_change: OnChange) -> None:
         self.is_lost = False
-        self._on_lost = on_lost
-        self.number = callbacks.add(self._lost)
+        self._on_lost, self._on_change = on_lost, on_change
+        self.number = callbacks.add(self._received)
+
+    def _received(self, loss: Any, now: Any = None, why: int = 0) -> None:
+        if loss is not None:
+            self._lost(loss)
+        elif self._on_change is not None:
+            self._on_change(Change(CHANGES[why], int(now.valid_ms) / 1000))
 
     def _lost(self, loss: Any) -> None:
         callbacks.remove(self.number)

@@ -54,7 +54,7 @@ class Request(Generic[H]):
 
     def _hold(self, acquire: Callable[[Watch, Any], None]) -> H:
         """A signal may raise between the grant and its Hold: what no caller gets is released."""
-        watch, granted = Watch(self._options.on_lost), ffi.new(GRANTED)
+        watch, granted = self._options.watch(), ffi.new(GRANTED)
         try:
             acquire(watch, granted)
             return self._kind(granted[0], watch)

@@ -7,7 +7,7 @@ from dibs import callbacks
 from dibs._dibs import ffi, lib
 from dibs.call import Name, c_name, c_text, to_ms
 from dibs.errors import error_of, error_room, text_of
-from dibs.hold import OnLost
+from dibs.hold import OnChange, OnLost, Watch
 
 DIALECTS = {'native': lib.DIBS_DIALECT_NATIVE, 'redisson': lib.DIBS_DIALECT_REDISSON,
             'spring': lib.DIBS_DIALECT_SPRING, 'plain': lib.DIBS_DIALECT_PLAIN}
@@ -130,7 +130,7 @@ class LockOptions(TypedDict, total=False):
 
     `wait`: the longest wait, None without limit. `ttl`: length of the lease, 30. `fixed`: never
     renewed. `max_hold`: renewed for that long. `note`: shown with the holder. `on_lost`: called
-    with a Loss. `reentrant=False`: the same owner again is WouldDeadlock; `owned=False`: has no
+    with a Loss. `on_change`: called with each Change; `warn`: with one this long before the end. `reentrant=False`: the same owner again is WouldDeadlock; `owned=False`: has no
     owner, and waits for itself. `linger`: how long the client keeps an idle lease, or 'auto'.
     `min_replicas`: how many must have the grant, or 'majority', within `replicas_wait`; with
     `fsync` on disk; with `report` fewer will do. `fair`, `spin`, `fenced`, `plain_permits`: which
@@ -141,6 +141,8 @@ class LockOptions(TypedDict, total=False):
     linger: Union[float, str, None]
     note: Optional[str]
     on_lost: OnLost
+    on_change: OnChange
+    warn: Optional[float]
     min_replicas: Union[int, str]
     replicas_wait: Optional[float]
     fixed: bool
@@ -172,19 +174,26 @@ class LockCall:
         unknown_options(given, LockOptions)
         self.wait_ms = to_ms(given.get('wait'), int(lib.DIBS_FOREVER))
         self.on_lost: OnLost = given.get('on_lost')
+        self.on_change: OnChange = given.get('on_change')
         self.options = ffi.new(OPTIONS)
         self.options.size = ffi.sizeof('dibs_lock_options')
-        for name in ('ttl', 'max_hold', 'replicas_wait'):
+        for name in ('ttl', 'max_hold', 'replicas_wait', 'warn'):
             setattr(self.options, name + '_ms', to_ms(given.get(name)))
         self.options.linger_ms = _linger_ms(given.get('linger'))
         self.options.min_replicas = _replicas(given.get('min_replicas', 0))
         self.options.flags = sum(bit for name, usual, bit in FLAGS
                                  if bool(given.get(name, usual)) != usual)
         self.options.on_lost = lib.dibs_py_lost
+        if self.on_change is not None:
+            self.options.on_change = lib.dibs_py_changed
         if given.get('note') is not None:
             self._note = c_text('note', given['note'])
             self.options.note = self._note
         self._unused: List[Tuple[Any, Any, Any]] = []
+
+    def watch(self) -> Watch:
+        """For one call."""
+        return Watch(self.on_lost, self.on_change)
 
     def call(self, function: Any, target: Tuple[Any, ...], number: int, wait_ms: int, owner: Any,
              *more: Any) -> int:
@@ -198,6 +207,8 @@ class LockCall:
         options, number_at, last_owner = copy
         options.wait_ms = wait_ms
         number_at[0] = number
+        if self.on_change is not None:
+            options.on_change_data = callbacks.pointer(number)
         if owner is not last_owner:
             options.owner, options.owner_size = owner, len(owner)
             copy = options, number_at, owner

@@ -144,7 +144,7 @@ def test_each_option_of_the_library_can_be_set():
     assert fields('dibs_options', 'allocator', 'on_event_data', 'on_event_free') == \
         set(dibs.ClientOptions.__annotations__)
     assert fields('dibs_lock_options', 'owner', 'owner_size', 'cancel', 'on_lost_data',
-                  'on_lost_free') <= set(dibs.LockOptions.__annotations__)
+                  'on_lost_free', 'on_change_data', 'on_change_free', 'reserved') <= set(dibs.LockOptions.__annotations__)
 
 
 def test_the_asyncio_client_has_the_calls_of_the_blocking_one():

@@ -148,6 +148,16 @@ def test_a_loss_is_reported_and_leaving_raises_lost(own_server, name):
         assert not hold.is_held
 
 
+def test_the_end_of_a_lease_is_reported_before(client, name):
+    changes = []
+    hold = client.lock(name, ttl=0.6, fixed=True, warn=0.4, on_change=changes.append).acquire()
+    assert hold.lost.wait(10)
+    with pytest.raises(dibs.Lost):
+        hold.release()
+    assert [change.why for change in changes][-1] == 'lost' and changes[-1].valid_for == 0
+    assert len(changes) == 1 or (changes[0].why == 'ends_soon' and changes[0].valid_for <= 0.4)
+
+
 def test_an_exception_of_the_block_is_not_replaced(own_server, name):
     with dibs.Client(own_server.url) as client:
         with pytest.raises(KeyError):

@@ -35,6 +35,24 @@ typedef struct blocked_call {
   void *hold;                      /* of a lock */
 } blocked_call;
 
+/* on_change and on_lost of a hold; watch.c. */
+typedef struct hold_watch {
+  dibs_change_callback on_change;
+  void *on_change_data;
+  dibs_lost_callback on_lost;
+  void *on_lost_data;
+  span warn;                       /* 0: none */
+  dibs_change change, told;        /* what is, and what was reported last */
+  bool loss_is_told;               /* to on_lost */
+  bool is_quiet;                   /* until a campaign is published, on_lock reports a loss */
+  bool is_over;                    /* neither begins any more */
+  bool is_busy;                    /* job is queued, or runs */
+  drive_job job, over_job;
+  void *hold;                      /* the value given to the callbacks */
+  watch_data over;                 /* what frees their data, until is_over and neither runs ... */
+  watch_data freeing;              /* ... and then until over_job runs */
+} hold_watch;
+
 /* One acquisition, from the call to the end of its hold; the context of its engine
  * effects. */
 typedef struct claim {
@@ -53,16 +71,12 @@ typedef struct claim {
   outcome end;                     /* how the release ended */
   dibs_canceller *cancel;
   size_t jobs;                     /* jobs queued or running */
-  drive_job lock_job, lost_job, release_job, over_job;
+  drive_job lock_job, release_job;
   dibs_lock_callback on_lock;
   void *on_lock_data;
-  dibs_lost_callback on_lost;
-  void *on_lost_data;
-  bool reports_loss;               /* lost_job is queued, or runs */
-  callback_data over;              /* on_lost_free, until on_lost cannot run any more ... */
-  callback_data freeing;           /* ... and then until over_job runs */
+  hold_watch watch;
   outcome loss;
-  void *lost_hold, *granted_hold;  /* the values given to the callbacks */
+  void *granted_hold;              /* the value given to on_lock */
   dibs_release_callback on_release;
   void *on_release_data;
   struct campaign *campaign;       /* NULL: no leadership; campaign.h */
@@ -182,6 +196,7 @@ dibs_status native_check(client_record *c, const char *what);
 /* Mutex held: as dibs_release(); the result follows as api_effect(). After a fault, which is not
  * noted, claim_settle() must follow. */
 dibs_status release_start(claim *cl);
+void hold_info_read(const handle_view *v, dibs_hold_info *ret_info);
 /* Mutex held: notes DIBS_UNKNOWN, with the reason that the server gave last; returns it. */
 dibs_status release_unconfirmed(const claim *cl);
 
@@ -222,13 +237,21 @@ void claim_end_hold(claim *cl);    /* mutex held: its dibs_hold is stale afterwa
 void holds_are_over(client_record *c);   /* mutex held: no hold of it is valid from now on */
 void claim_end_request(claim *cl);
 void claim_depths(claim *cl);      /* mutex held: recounts the holds that share the lease */
-/* Mutex held: on_lost is not to begin any more. What the caller frees without the mutex: nothing
- * while on_lost runs, whose end frees it. */
-callback_data claim_data_take(claim *cl);
-void claim_data_over(claim *cl);   /* the same, freed by a job; mutex held */
 void claim_unwatch(claim *cl);     /* mutex held: stops watching the canceller */
 /* The request ended before it was granted. Mutex held. */
 void claim_failed(claim *cl, dibs_status status, const char *words);
+
+/* ---- watch.c: on_change and on_lost; mutex held ---- */
+void watch_start(claim *cl, lock_call *call);       /* takes the data of the callbacks over */
+/* Of a hold that is granted, or may have changed. */
+void watch_granted(claim *cl);
+void watch_look(claim *cl);
+/* Whether its warning was or is being reported. */
+bool watch_is_warned(const claim *cl);
+/* Neither is to begin any more. What the caller frees without the mutex: nothing while one runs,
+ * whose end frees it. */
+watch_data watch_take(claim *cl);
+void watch_over(claim *cl);        /* the same, freed by a job */
 
 /* ---- noting.c; mutex held ---- */
 void noting_began(claim *cl, const lock_spec *spec, instant now);

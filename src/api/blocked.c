@@ -12,7 +12,7 @@ typedef struct release_op {
   blocked_call call;
   const void *value;               /* of the hold */
   handle *hold;                    /* pinned */
-  callback_data over;              /* of on_lost */
+  watch_data over;
 } release_op;
 
 /* ---- mutex held, in any thread ---- */
@@ -76,7 +76,7 @@ static void release_begin(drive_op *op)
   }
   cl = o->hold->owner;
   begun(&o->call, cl);
-  o->over = claim_data_take(cl);
+  o->over = watch_take(cl);
   status = release_start(cl);
   if (status == DIBS_OK)
     return;
@@ -169,5 +169,5 @@ dibs_status blocked_release(const dibs_hold *hold)
                        instant_add(drive_now(), span_ms(c->times.command_ms)));
   handle_unpin(o.hold);
   status = client_end(c, release_result(&o, is_done));
-  return callback_data_end(&o.over, status);
+  return watch_data_end(&o.over, status);
 }

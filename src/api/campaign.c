@@ -18,7 +18,6 @@ struct campaign {
   int64_t ttl_ms;
   claim *claim;
   question question;               /* of an asynchronous campaign */
-  dibs_lost_callback on_lost;      /* the program's on_lost, until on_lock has run */
   size_t size;
   char value[DIBS_LEADER_VALUE_MAX + 1];
 };
@@ -169,11 +168,12 @@ static void campaign_reported(client_record *c, question *q)
   if (cl->is_over)                       /* released by a dibs_close() since */
     status = outcome_set(&cl->asked, c, DIBS_ERR_CLOSED, "");
   question_deinit(q);
-  cl->on_lost = l->on_lost;
+  cl->watch.is_quiet = status != DIBS_OK;
   if (status != DIBS_OK && !cl->is_over)
     give_back(cl);
   cl->jobs--;
   claim_lock_ended(cl, status);
+  watch_look(cl);
   claim_settle(cl);
 }
 
@@ -184,8 +184,7 @@ bool campaign_is_to_report(claim *cl)
   if (l == NULL || cl->on_lock == NULL)
     return false;
   l->claim = cl;
-  l->on_lost = cl->on_lost;
-  cl->on_lost = NULL;                    /* until it is published, on_lock reports a loss */
+  cl->watch.is_quiet = true;
   cl->jobs++;
   publish_ask(cl, &l->question, campaign_until(cl->client));
   if (l->question.waiter.is_done)

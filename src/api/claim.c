@@ -5,7 +5,6 @@
 #include "api/degrade.h"
 #include "api/campaign.h"
 
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,49 +99,6 @@ void claim_end_request(claim *cl)
   cl->request = NULL;
 }
 
-/* ---- the data of on_lost ---- */
-
-#define CLAIM_OF(job, member) ((claim *)(void *)((char *)(job) - offsetof(claim, member)))
-
-static void over_run(drive_job *job)
-{
-  (void)callback_data_end(&CLAIM_OF(job, over_job)->freeing, DIBS_OK);
-}
-
-static void over_finish(drive_job *job)
-{
-  claim *cl = CLAIM_OF(job, over_job);
-
-  cl->jobs--;
-  claim_settle(cl);
-}
-
-callback_data claim_data_take(claim *cl)
-{
-  callback_data over = cl->over;
-
-  if (cl->reports_loss && drive_call_withdraw(cl->client->drive, &cl->lost_job)) {
-    cl->reports_loss = false;
-    cl->jobs--;
-  }
-  if (cl->reports_loss)
-    return (callback_data){ .free = NULL };
-  cl->on_lost = NULL;
-  cl->over.free = NULL;
-  return over;
-}
-
-void claim_data_over(claim *cl)
-{
-  callback_data over = claim_data_take(cl);
-
-  if (over.free == NULL)
-    return;
-  cl->freeing = over;
-  cl->over_job = (drive_job){ .run = over_run, .finish = over_finish };
-  claim_queue(cl, &cl->over_job);
-}
-
 void claim_unwatch(claim *cl)
 {
   if (cl->cancel != NULL)
@@ -227,8 +183,6 @@ dibs_status claim_start(claim *cl, lock_call *call)
   dibs_status status;
 
   cl->may_not_wait = !spec->is_try && call->wait_ms == 0;
-  cl->on_lost = call->on_lost;
-  cl->on_lost_data = call->on_lost_data;
   spec->context = cl;
   spec->is_try = spec->is_try || cl->may_not_wait;
   spec->give_up_at = INSTANT_NEVER;
@@ -242,8 +196,7 @@ dibs_status claim_start(claim *cl, lock_call *call)
     status = call->limit != 0 ? agreement_begin(cl, call) : claim_ask(cl, spec, now);
     if (status == DIBS_OK) {
       noting_began(cl, spec, now);
-      cl->over = *call->over;
-      call->over->free = NULL;
+      watch_start(cl, call);
       return DIBS_OK;
     }
     list_leave(cl);

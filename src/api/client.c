@@ -426,12 +426,12 @@ static void claims_free(client_record *c)
 {
   while (c->first_claim != NULL) {
     claim *cl = c->first_claim;
-    callback_data over = cl->over, freeing = cl->freeing;
+    watch_data over = cl->watch.over, freeing = cl->watch.freeing;
 
     c->first_claim = cl->next;
     (void)claim_free(cl);
-    (void)callback_data_end(&over, DIBS_OK);
-    (void)callback_data_end(&freeing, DIBS_OK);        /* in a child: its job is the parent's */
+    (void)watch_data_end(&over, DIBS_OK);
+    (void)watch_data_end(&freeing, DIBS_OK);           /* in a child: its job is the parent's */
   }
 }
 

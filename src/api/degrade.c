@@ -251,6 +251,16 @@ static bool has_lock_here(const claim *cl)
   return cl->local->state == LOCAL_HELD && lock_files_are_open(&cl->local->files);
 }
 
+/* Its warning, or its end. */
+static instant next_of_hold(const claim *cl)
+{
+  instant at = cl->local->ends_at;
+
+  if (is_held_here(cl) && cl->watch.warn.ns > 0 && !watch_is_warned(cl))
+    at.ns -= cl->watch.warn.ns;
+  return at;
+}
+
 static void alarm_set(client_record *c)
 {
   outage *o = c->outage;
@@ -263,7 +273,7 @@ static void alarm_set(client_record *c)
     if (cl->local->state == LOCAL_WAITS)
       at = instant_min(at, cl->local->next_try);
     else if (has_lock_here(cl))
-      at = instant_min(at, cl->local->ends_at);
+      at = instant_min(at, next_of_hold(cl));
   }
   c->degrade_alarm_at = at;
   client_alarm_set(c);
@@ -348,6 +358,8 @@ static void try_all(client_record *c, instant now)
       try_again(cl, now);
     else if (has_lock_here(cl) && !instant_before(now, cl->local->ends_at))
       time_is_over(cl);
+    else if (has_lock_here(cl) && !instant_before(now, next_of_hold(cl)))
+      watch_look(cl);
   }
 }
 

@@ -39,7 +39,7 @@ void claim_lock_ended(claim *cl, dibs_status status)
   if (cl->on_lock != NULL)
     claim_queue(cl, &cl->lock_job);
   if (status != DIBS_OK && cl->taker == NULL)      /* a call that waits frees it itself */
-    claim_data_over(cl);
+    watch_over(cl);
   waiter_done(cl, cl->taker, &cl->asked);
 }
 
@@ -85,6 +85,7 @@ void claim_granted(claim *cl, const effect *e)
   atomic_store(&h->valid_until_ns, e->valid_until.ns);
   condition_set(cl, DIBS_HOLD_HELD);
   cl->granted_hold = handle_value(h);
+  watch_granted(cl);
   noting_granted(cl, e->fence);
   if (e->depth > 1)
     claim_depths(cl);
@@ -118,14 +119,16 @@ static void renewed(claim *cl, const effect *e)
   condition_set(cl, DIBS_HOLD_HELD);
   noting_renewed(cl, was_suspect);
   campaign_renewed(cl);
+  watch_look(cl);
 }
 
-static void suspect(const claim *cl)
+static void suspect(claim *cl)
 {
   if (cl->hold == NULL || cl->is_lost)
     return;
   condition_set(cl, DIBS_HOLD_SUSPECT);
   noting_suspect(cl);
+  watch_look(cl);
 }
 
 void claim_lost(claim *cl, const effect *e)
@@ -140,11 +143,7 @@ void claim_lost(claim *cl, const effect *e)
     return;                              /* being released: the release reports the loss */
   condition_set(cl, DIBS_HOLD_GONE);
   fd_ring(cl);
-  if (cl->on_lost != NULL) {
-    cl->lost_hold = handle_value(cl->hold);
-    cl->reports_loss = true;
-    claim_queue(cl, &cl->lost_job);
-  }
+  watch_look(cl);
 }
 
 void claim_released(claim *cl, const effect *e)
@@ -157,7 +156,7 @@ void claim_released(claim *cl, const effect *e)
   claim_end_hold(cl);                    /* no effect after a release; a detach may come first */
   if (cl->on_release != NULL)
     claim_queue(cl, &cl->release_job);
-  claim_data_over(cl);
+  watch_over(cl);
   waiter_done(cl, cl->releaser, &cl->end);
   claim_settle(cl);
 }
@@ -223,6 +222,9 @@ void api_effect(void *client, const effect *e)
     break;
   case EFFECT_HOLD_SUSPECT:
     suspect(e->context);
+    break;
+  case EFFECT_HOLD_ENDS_SOON:
+    watch_look(e->context);
     break;
   case EFFECT_HOLD_LOST:
     claim_lost(e->context, e);

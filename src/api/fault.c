@@ -262,6 +262,17 @@ dibs_status callback_data_end(callback_data *over, dibs_status status)
   return status;
 }
 
+bool watch_data_is_empty(const watch_data *over)
+{
+  return over->lost.free == NULL && over->change.free == NULL;
+}
+
+dibs_status watch_data_end(watch_data *over, dibs_status status)
+{
+  (void)callback_data_end(&over->lost, status);
+  return callback_data_end(&over->change, status);
+}
+
 /* ---- for programs ---- */
 
 /* NULL on either side matches any client. */

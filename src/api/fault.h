@@ -62,6 +62,13 @@ typedef struct callback_data {
  * dibs_client_error() of this thread is afterwards as before. Returns `status`. */
 dibs_status callback_data_end(callback_data *over, dibs_status status);
 
+/* The same for the callbacks of one hold, which end together. */
+typedef struct watch_data {
+  callback_data lost, change;     /* of on_lost and of on_change */
+} watch_data;
+bool watch_data_is_empty(const watch_data *over);
+dibs_status watch_data_end(watch_data *over, dibs_status status);
+
 /* ---- records ---- */
 
 /* Copies a record of `size` bytes to the program's, which begins with the size that it has there,

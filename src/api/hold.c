@@ -50,6 +50,23 @@ uint64_t dibs_hold_fence(const dibs_hold *hold)
   return hold_look(hold, &v) ? v.fence : 0;
 }
 
+void hold_info_read(const handle_view *v, dibs_hold_info *ret_info)
+{
+  int64_t left_ns = valid_ns(v);
+
+  *ret_info = (dibs_hold_info){
+    .size = sizeof(*ret_info),
+    .state = left_ns == 0 ? DIBS_HOLD_GONE : (int32_t)v->condition,
+    .depth = (uint32_t)v->depth,
+    .units = v->units,
+    .durability = (int32_t)(v->durability >> 56),
+    .acknowledged = (uint32_t)(v->durability >> 28) & 0xfffffff,
+    .wanted = (uint32_t)v->durability & 0xfffffff,
+    .fence = v->fence,
+    .valid_ms = left_ns / 1000000,
+  };
+}
+
 dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *ret_info)
 {
   dibs_hold_info i = DIBS_HOLD_INFO_INIT;
@@ -60,14 +77,7 @@ dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *ret_info)
                           "dibs_hold_info.size is not set: start from DIBS_HOLD_INFO_INIT");
   if (!hold_look(hold, &v) || v.durability == 0)
     return fault_end(NULL, DIBS_ERR_STALE);
-  i.valid_ms = valid_ns(&v) / 1000000;
-  i.state = valid_ns(&v) == 0 ? DIBS_HOLD_GONE : (int32_t)v.condition;
-  i.depth = (uint32_t)v.depth;
-  i.units = v.units;
-  i.fence = v.fence;
-  i.durability = (int32_t)(v.durability >> 56);
-  i.acknowledged = (uint32_t)(v.durability >> 28) & 0xfffffff;
-  i.wanted = (uint32_t)v.durability & 0xfffffff;
+  hold_info_read(&v, &i);
   record_give(ret_info, &i, sizeof(i));
   return fault_end(NULL, DIBS_OK);
 }
@@ -221,8 +231,8 @@ static void release_finish(drive_job *job)
   claim_settle(cl);
 }
 
-/* The program has released the hold: ends its handle and cancels its loss report, unless
- * that runs already; then on_lost_free follows it. */
+/* The program has released the hold: ends its handle and cancels its reports, unless one runs
+ * already; then on_lost_free and on_change_free follow it. */
 static void hold_let_go(claim *cl)
 {
   cl->is_held = false;
@@ -230,7 +240,7 @@ static void hold_let_go(claim *cl)
     claim_depths(cl);                    /* of the holds that continue */
   claim_end_hold(cl);
   degrade_let_go(cl);
-  claim_data_over(cl);
+  watch_over(cl);
 }
 
 dibs_status release_start(claim *cl)
@@ -354,7 +364,7 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
 {
   entry in;
   dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
-  callback_data over;
+  watch_data over;
   claim *cl;
 
   if (status != DIBS_OK)
@@ -370,7 +380,7 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
     drive_flush(in.client->drive);      /* the previous tick may have reported events */
     return claim_leave(&in, status);
   }
-  over = claim_data_take(cl);
+  over = watch_take(cl);
   hold_let_go(cl);
   if (status != DIBS_OK) {               /* the engine has removed it */
     cl->is_over = true;
@@ -380,5 +390,5 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
     status = DIBS_LOST;
   }
   drive_flush(in.client->drive);
-  return callback_data_end(&over, claim_leave(&in, status));
+  return watch_data_end(&over, claim_leave(&in, status));
 }

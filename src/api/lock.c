@@ -202,27 +202,6 @@ static void lock_finish(drive_job *job)
   claim_settle(cl);
 }
 
-static void lost_run(drive_job *job)
-{
-  const claim *cl = CLAIM_OF(job, lost_job);
-  dibs_error room = DIBS_ERROR_INIT;
-  const dibs_error *why = outcome_error(&cl->loss, &room);
-  dibs_loss loss = { .size = sizeof(loss), .why = why->status, .text = why->text };
-
-  (void)claim_name(cl, 0, &loss.name, &loss.name_size);
-  cl->on_lost(cl->lost_hold, &loss, cl->on_lost_data);
-}
-
-static void lost_finish(drive_job *job)
-{
-  claim *cl = CLAIM_OF(job, lost_job);
-
-  cl->jobs--;
-  cl->reports_loss = false;
-  claim_data_over(cl);
-  claim_settle(cl);
-}
-
 static claim *claim_make(client_record *c, const lock_call *call)
 {
   claim *cl = claim_new(c, &call->spec);
@@ -230,7 +209,6 @@ static claim *claim_make(client_record *c, const lock_call *call)
   if (cl == NULL)
     return NULL;
   cl->lock_job = (drive_job){ .run = lock_run, .finish = lock_finish };
-  cl->lost_job = (drive_job){ .run = lost_run, .finish = lost_finish };
   if (call->value != NULL) {
     cl->campaign = campaign_new(&c->memory, call->value, span_to_ms(call->spec.ttl));
     if (cl->campaign == NULL)
@@ -262,14 +240,14 @@ static dibs_status lock_wait(claim *cl, const lock_call *call, dibs_hold **ret_h
   if (status == DIBS_OK)
     *ret_hold = cl->granted_hold;
   else
-    *call->over = claim_data_take(cl);
+    *call->over = watch_take(cl);
   claim_settle(cl);
   return status;
 }
 
 static bool wants_callbacks(const lock_call *call)
 {
-  return call->on_lost != NULL || call->over->free != NULL;
+  return call->on_lost != NULL || call->on_change != NULL || !watch_data_is_empty(call->over);
 }
 
 /* Others need the thread of the call, or wait in their own way. */
@@ -319,7 +297,7 @@ dibs_status take_blocking(dibs_client *client, lock_call *call,
                           const dibs_lock_options *options, bool is_try,
                           dibs_hold **ret_hold)
 {
-  callback_data over = lock_options_data(options);
+  watch_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
 
@@ -327,7 +305,7 @@ dibs_status take_blocking(dibs_client *client, lock_call *call,
   if (status == DIBS_OK)
     status = client_end(c, lock_blocking(c, call, options, is_try, ret_hold));
   call->over = NULL;
-  return callback_data_end(&over, status);
+  return watch_data_end(&over, status);
 }
 
 dibs_status dibs_lock(dibs_client *client, const char *name,
@@ -416,7 +394,7 @@ dibs_status take_async(dibs_client *client, lock_call *call,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request)
 {
-  callback_data over = lock_options_data(options);
+  watch_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, false, &c);
 
@@ -424,7 +402,7 @@ dibs_status take_async(dibs_client *client, lock_call *call,
   if (status == DIBS_OK)
     status = client_end(c, lock_async(c, call, options, is_try, callback, data, ret_request));
   call->over = NULL;
-  return callback_data_end(&over, status);
+  return watch_data_end(&over, status);
 }
 
 dibs_status dibs_lock_async(dibs_client *client, const char *name,

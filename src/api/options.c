@@ -127,14 +127,18 @@ static dibs_free_callback free_at(const void *options, size_t offset)
   return found;
 }
 
-callback_data lock_options_data(const dibs_lock_options *options)
+watch_data lock_options_data(const dibs_lock_options *options)
 {
-  callback_data over = { .free = NULL };
+  watch_data over = { .lost = { .free = NULL } };
 
-  if (options != NULL)
-    over.free = free_at(options, offsetof(dibs_lock_options, on_lost_free));
-  if (over.free != NULL)
-    over.data = options->on_lost_data;
+  if (options == NULL)
+    return over;
+  over.lost.free = free_at(options, offsetof(dibs_lock_options, on_lost_free));
+  if (over.lost.free != NULL)
+    over.lost.data = options->on_lost_data;
+  over.change.free = free_at(options, offsetof(dibs_lock_options, on_change_free));
+  if (over.change.free != NULL)
+    over.change.data = options->on_change_data;
   return over;
 }
 
@@ -281,6 +285,26 @@ static bool times_check(const dibs_lock_options *o, int32_t renew_every_ms, text
   return true;
 }
 
+static bool warning_check(const dibs_lock_options *o, text *why)
+{
+  if (o->warn_ms == 0)
+    return true;
+  if (!options_ms_check("warn_ms", o->warn_ms, why))
+    return false;
+  if (o->on_change == NULL) {
+    text_add(why, "warn_ms is set, and on_change, which reports it, is NULL");
+    return false;
+  }
+  if (o->warn_ms <= o->ttl_ms)
+    return true;
+  text_add(why, "warn_ms is ");
+  text_add_int(why, o->warn_ms);
+  text_add(why, ", longer than ttl_ms, ");
+  text_add_int(why, o->ttl_ms);
+  text_add(why, "; it counts back from the end of the lease");
+  return false;
+}
+
 static bool linger_check(const dibs_lock_options *o, text *why)
 {
   if (o->linger_ms == 0)
@@ -314,10 +338,10 @@ static bool counter_read(const dibs_lock_options *o, lock_spec *spec, text *why)
     return false;
   }
   spec->kind = LOCK_COUNTER;
-  if (!is_fixed && o->max_hold_ms == 0)
+  if (!is_fixed && o->max_hold_ms == 0 && o->warn_ms == 0)
     return true;
   text_add(why, "DIBS_PERMITS_PLAIN is set together with ");
-  text_add(why, is_fixed ? "DIBS_LOCK_FIXED" : "max_hold_ms");
+  text_add(why, is_fixed ? "DIBS_LOCK_FIXED" : o->max_hold_ms != 0 ? "max_hold_ms" : "warn_ms");
   text_add(why, ", and such permits have no lease; choose one");
   return false;
 }
@@ -353,6 +377,7 @@ static void spec_fill(const dibs_lock_options *o, lock_spec *spec)
 {
   spec->ttl = span_ms(o->ttl_ms);
   spec->max_hold = span_ms(o->max_hold_ms);
+  spec->warn = span_ms(o->warn_ms);
   spec->linger = o->linger_ms == DIBS_LINGER_AUTO ? LINGER_AUTO : span_ms(o->linger_ms);
   spec->is_fixed = (o->flags & DIBS_LOCK_FIXED) != 0;
   spec->no_reentry = (o->flags & DIBS_LOCK_NO_REENTRY) != 0;
@@ -375,12 +400,13 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
       !options_wait_check(o.wait_ms, why) ||
       !option_check("ttl_ms", o.ttl_ms, TTL_MIN_MS, DIBS_MS_MAX, why) ||
       !options_ms_check("max_hold_ms", o.max_hold_ms, why) || !note_check(o.note, why) ||
+      !option_check("reserved", o.reserved, 0, 0, why) ||
       !linger_check(&o, why) || !replicas_check(&o, why))
     return DIBS_ERR_ARGUMENT;
   if (o.ttl_ms == 0)
     o.ttl_ms = TTL_DEFAULT_MS;
   if (!kind_read(&o, &call->spec, why) || !owner_read(&o, is_blocking, call, why) ||
-      !times_check(&o, renew_every_ms, why))
+      !times_check(&o, renew_every_ms, why) || !warning_check(&o, why))
     return DIBS_ERR_ARGUMENT;
   spec_fill(&o, &call->spec);
   call->spec.blocks = is_blocking;
@@ -388,6 +414,8 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
   call->cancel = o.cancel;
   call->on_lost = o.on_lost;
   call->on_lost_data = o.on_lost_data;
+  call->on_change = o.on_change;
+  call->on_change_data = o.on_change_data;
   return DIBS_OK;
 }
 

@@ -30,8 +30,9 @@ typedef struct lock_call {
   dibs_canceller *cancel;
   dibs_lost_callback on_lost;
   void *on_lost_data;
-  callback_data *over;            /* of on_lost, until the claim has it; callback_data_end()
-                                     follows */
+  dibs_change_callback on_change;
+  void *on_change_data;
+  watch_data *over;               /* of these, until the claim has it; watch_data_end() follows */
   char owner[OWNER_KEY_MAX];      /* 't' and a thread's number, or 'k' and the given key */
 } lock_call;
 
@@ -56,8 +57,8 @@ dibs_status client_options_read(const dibs_options *options, dibs_options *ret_o
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
                               int32_t renew_every_ms, lock_call *call, text *why);
 
-/* Of on_lost and on_event; also of options that are wrong. NULL: none. */
-callback_data lock_options_data(const dibs_lock_options *options);
+/* Of the callbacks; also of options that are wrong. NULL: none. */
+watch_data lock_options_data(const dibs_lock_options *options);
 callback_data client_options_data(const dibs_options *options);
 
 /* Writes the owner that a blocking call without one has: its thread. Returns the size. */

@@ -36,7 +36,7 @@ static bool may_be_the_same(const dibs_lock_options *o)
 {
   return o != NULL && o->size == sizeof(*o) && o->linger_ms != 0 && o->owner == NULL &&
          o->cancel == NULL && o->note == NULL && o->min_replicas == 0 && o->max_hold_ms == 0 &&
-         o->on_lost_free == NULL;
+         o->on_lost_free == NULL && o->on_change == NULL && o->on_change_free == NULL;
 }
 
 void retake_prepare(claim *cl, const lock_call *call, const dibs_lock_options *options)

@@ -32,6 +32,7 @@ static void effect_do(drive *d, effect *e)
   case EFFECT_LOCK_FAILED:
   case EFFECT_HOLD_RENEWED:
   case EFFECT_HOLD_SUSPECT:
+  case EFFECT_HOLD_ENDS_SOON:
   case EFFECT_HOLD_LOST:
   case EFFECT_RELEASED:
   case EFFECT_DETACHED:

@@ -207,6 +207,7 @@ typedef enum effect_kind {
   EFFECT_LOCK_FAILED,    /* context, status, text */
   EFFECT_HOLD_RENEWED,   /* context, valid_until: extended, not suspect */
   EFFECT_HOLD_SUSPECT,   /* context */
+  EFFECT_HOLD_ENDS_SOON, /* context, valid_until: `warn` of its spec away, or less */
   EFFECT_HOLD_LOST,      /* context, status (LOST, EXPIRED, TAKEN), text; exactly once */
   EFFECT_RELEASED,       /* context, status, text */
   EFFECT_DETACHED,       /* context, status */

@@ -53,6 +53,8 @@ const lock_spec *hold_spec_of(const acquisition *a);    /* of the first; NULL: n
 uint64_t holders_fence(const acquisition *a);           /* of the first, which must be there */
 void holders_set_fence(acquisition *a, uint64_t fence);
 void holders_report(const acquisition *a, lock_event_kind kind);
+/* Their lease ends at `end`, or a holder is new: sets the timers of those that want a warning. */
+void holders_end_at(const acquisition *a, instant end);
 void holders_lose(acquisition *a, dibs_status status, const char *words);
 void holders_were_broken(acquisition *a);               /* before holders_lose() */
 /* They held until now and are being released; they report DIBS_UNKNOWN at `limit`

@@ -302,6 +302,28 @@ void holders_report(const acquisition *a, lock_event_kind kind)
     claim_report(c, kind);
 }
 
+static bool was_warned_of(const claim *c, instant end)
+{
+  return c->warned_end.ns != 0 && !instant_before(c->warned_end, end);
+}
+
+/* It is reported once for each end: of a hold with max_hold, renewals do not move that. */
+void holders_end_at(const acquisition *a, instant end)
+{
+  for (claim *c = a->holders; c != NULL; c = c->next) {
+    if (c->spec.warn.ns == 0 || c->state != CLAIM_HELD || was_warned_of(c, end))
+      continue;
+    c->warned_end = (instant){ 0 };
+    timers_set(c->backend->timers, &c->timer, (instant){ end.ns - c->spec.warn.ns });
+  }
+}
+
+void claim_ends_soon(claim *c)
+{
+  c->warned_end = (instant){ c->timer.at.ns + c->spec.warn.ns };
+  claim_report(c, LOCK_ENDS_SOON);
+}
+
 void holders_were_broken(acquisition *a)
 {
   for (claim *c = a->holders; c != NULL; c = c->next)
@@ -315,6 +337,7 @@ void holders_lose(acquisition *a, dibs_status status, const char *words)
 
     DL_DELETE(a->holders, c);
     DL_APPEND(a->lost, c);
+    timers_clear(c->backend->timers, &c->timer);
     c->state = CLAIM_LOST;
     c->status = status;
     claim_say(c, words);
@@ -389,6 +412,7 @@ void holders_release(acquisition *a, instant limit)
 {
   for (claim *c = a->holders; c != NULL; c = c->next) {
     c->state = CLAIM_RELEASING;
+    timers_clear(c->backend->timers, &c->timer);
     claim_say(c, "");                    /* about renewals */
     if (!instant_is_never(limit))
       timers_set(c->backend->timers, &c->timer, limit);
@@ -429,8 +453,8 @@ void claim_report(claim *c, lock_event_kind kind)
   if (c->events == 0)
     DL_APPEND2(c->front->reporting, c, previous_reporting, next_reporting);
   c->events |= 1u << kind;
-  if (kind == LOCK_RENEWED)      /* an unreported LOCK_SUSPECT is obsolete */
-    c->events &= ~(1u << LOCK_SUSPECT);
+  if (kind == LOCK_RENEWED)      /* these, if unreported, are obsolete */
+    c->events &= ~(1u << LOCK_SUSPECT | (c->warned_end.ns == 0 ? 1u << LOCK_ENDS_SOON : 0));
 }
 
 void claim_unreport(claim *c)

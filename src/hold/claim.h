@@ -40,7 +40,8 @@ struct claim {
   uint32_t acknowledged, replicas_wanted;
   bool has_fsync;
   instant asked_at;
-  timer timer;                   /* waiting: limit; releasing: answer unknown */
+  timer timer;                   /* waiting: limit; held: ends soon; releasing: answer unknown */
+  instant warned_end;            /* for which LOCK_ENDS_SOON was reported; 0: none */
   uint64_t owner_hash, since_us; /* for the wait report (lock/wait_report.c) */
   uint64_t fence, units;
   int depth;
@@ -120,6 +121,9 @@ typedef struct held_terms {
  * that is a reader would wait for itself: only reading is granted. What `c` says of the end of
  * its lease must be true of the one that is there. */
 bool claim_reenters(acquisition *a, claim *c, const held_terms *held);
+
+/* Its timer, while it holds. */
+void claim_ends_soon(claim *c);
 
 /* ---- parked ---- */
 void holder_park(acquisition *a);        /* its only holder */

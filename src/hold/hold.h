@@ -99,7 +99,9 @@ bool hold_next_name(const hold_front *f, lock_name_at *at, lock_name *ret_name);
 /* ---- events ---- */
 
 typedef enum lock_event_kind {
-  LOCK_GRANTED = 1, LOCK_RENEWED, LOCK_SUSPECT, LOCK_LOST,
+  LOCK_GRANTED = 1, LOCK_RENEWED, LOCK_SUSPECT,
+  LOCK_ENDS_SOON,          /* valid_until is `warn` of its spec away, or less; once for each end */
+  LOCK_LOST,
   LOCK_RAISED,                                     /* token; valid_until is unchanged */
   LOCK_HELD_BACK,          /* the server is in quarantine (protocol.md 16): the claim waits, or
                             * LOCK_FAILED follows */

@@ -36,6 +36,7 @@ typedef struct lock_spec {
   bool blocks;                               /* its owner is blocked until it ends */
   span ttl;
   span max_hold;                             /* 0: none */
+  span warn;                                 /* before the end: LOCK_ENDS_SOON; 0: never */
   instant give_up_at;                        /* INSTANT_NEVER: no limit */
   const char *note;                          /* NULL: none */
   int32_t min_replicas;                      /* exclusive; 0: not requested; -1: a majority */

@@ -254,6 +254,10 @@ void claim_timer(claim *c, instant now)
 {
   lease *l = lease_of_claim(c);
 
+  if (c->state == CLAIM_HELD) {
+    claim_ends_soon(c);
+    return;
+  }
   if (c->state == CLAIM_RELEASING) {
     if (c->words == NULL)                /* not the reason that the server gave last */
       claim_say(c, "the server has not confirmed in time");

@@ -74,6 +74,7 @@ bool hold_reenters(lease *l, claim *c)
   if (c->state != CLAIM_HELD)
     return true;
   report_acks(c, l);
+  hold_set_deadline(l);                  /* it may want a warning */
   l->is_part = l->is_part || c->spec.is_part;
   if (c->spec.ttl.ns > l->term.ttl.ns && !l->term.is_fixed) {     /* never shortens a lease */
     l->term.ttl = c->spec.ttl;

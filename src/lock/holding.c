@@ -24,6 +24,7 @@ void hold_set_deadline(lease *l)
     return;
   at.ns -= notice.ns;
   timers_set(&l->table->timers, &l->deadline, at);
+  holders_end_at(&l->claims, hold_end(l));
 }
 
 static void schedule_renewal(lease *l, instant from, instant now)

@@ -48,11 +48,13 @@ static void begin(quorum_record *r, instant now)
 
 static bool reenters(quorum_record *r, claim *c)
 {
-  return claim_reenters(&r->claims, c, &(held_terms){ .reads = r->reads,
-                                                      .is_suspect = r->is_suspect,
-                                                      .is_fixed = r->is_fixed,
-                                                      .limit = r->is_fixed ? r->valid_until
-                                                                           : r->limit });
+  const held_terms held = { .reads = r->reads, .is_suspect = r->is_suspect,
+                            .is_fixed = r->is_fixed,
+                            .limit = r->is_fixed ? r->valid_until : r->limit };
+  bool is_over = claim_reenters(&r->claims, c, &held);
+
+  holders_end_at(&r->claims, held_end(r));         /* it may want a warning */
+  return is_over;
 }
 
 /* ---- tries after other claims of this process ---- */
@@ -289,6 +291,10 @@ static void claim_timer(claim *c, instant now)
 {
   quorum_record *r = record_of(c);
 
+  if (c->state == CLAIM_HELD) {
+    claim_ends_soon(c);
+    return;
+  }
   if (c->state == CLAIM_WAITING) {
     waited_long_enough(c, now);
     return;

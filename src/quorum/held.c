@@ -53,6 +53,7 @@ static void set_deadline(quorum_record *r)
 
   at.ns -= notice.ns;
   timers_set(&r->quorum->timers, &r->stage, at);
+  holders_end_at(&r->claims, held_end(r));
 }
 
 static void set_repair(quorum_record *r, span low, span high, instant now)
@@ -115,13 +116,13 @@ void held_begin(quorum_record *r, uint64_t token, instant now)
   r->rests = r->probes = 0;
   r->limit = max_hold.ns > 0 ? instant_add(now, max_hold) : INSTANT_NEVER;
   r->is_suspect = fresh < q->majority;
-  set_deadline(r);
   if (is_refused_somewhere(r))
     set_repair(r, SPAN_MS(20), SPAN_MS(200), now);
   else
     set_next_repair(r, now);
   raise_lower(r, now);
   waiter_holds(&r->claims, fence_of_token(token, 0), 1, r->is_suspect);
+  set_deadline(r);
   record_tries_end(r, NULL, now);
 }
 

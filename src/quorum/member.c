@@ -265,6 +265,8 @@ static void present_event(member_lease *m, const lock_event *e, instant now)
     else if (r->state == RECORD_HELD)
       held_granted(m, now);
     break;
+  case LOCK_ENDS_SOON:               /* not requested: what counts is the end of the majority */
+    break;
   case LOCK_HELD_BACK:
     if (m->state == MEMBER_PENDING)
       held_back(m, now);

@@ -24,7 +24,7 @@ typedef struct multi_part {
   size_t first, count;        /* names */
   uint64_t token;
   instant valid_until;
-  bool is_suspect;
+  bool is_suspect, ends_soon;
 } multi_part;
 
 typedef enum multi_state { MULTI_TAKING = 1, MULTI_RAISING, MULTI_HELD, MULTI_LEAVING } multi_state;
@@ -341,6 +341,14 @@ static bool is_suspect(const multi_record *w)
   return false;
 }
 
+static bool ends_soon(const multi_record *w)
+{
+  for (size_t i = 0; i < w->part_count; i++)
+    if (w->parts[i].ends_soon)
+      return true;
+  return false;
+}
+
 static void granted_if_raised(multi_record *w)
 {
   for (size_t i = 0; i < w->part_count; i++)
@@ -348,6 +356,8 @@ static void granted_if_raised(multi_record *w)
       return;
   w->state = MULTI_HELD;
   waiter_holds(&w->claims, fence_of_token(w->token, 0), 1, is_suspect(w));
+  if (ends_soon(w))
+    holders_report(&w->claims, LOCK_ENDS_SOON);
 }
 
 /* One fence for all: the highest token of any part; stored on the servers that keep it. */
@@ -428,6 +438,7 @@ static void part_event(multi_part *p, const lock_event *event, instant now)
       granted_if_raised(w);
     break;
   case LOCK_RENEWED:
+    p->ends_soon = p->ends_soon && !instant_before(p->valid_until, event->valid_until);
     p->valid_until = event->valid_until;
     p->is_suspect = false;
     if (w->state == MULTI_HELD && !is_suspect(w))
@@ -437,6 +448,11 @@ static void part_event(multi_part *p, const lock_event *event, instant now)
     p->is_suspect = true;
     if (w->state == MULTI_HELD)
       holders_report(&w->claims, LOCK_SUSPECT);
+    break;
+  case LOCK_ENDS_SOON:
+    p->ends_soon = true;
+    if (w->state == MULTI_HELD)
+      holders_report(&w->claims, LOCK_ENDS_SOON);
     break;
   case LOCK_HELD_BACK:
     break;

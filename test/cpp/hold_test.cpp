@@ -178,6 +178,35 @@ static void on_lost_runs_once_and_not_after_the_release()
   CHECK(losses == 1);
 }
 
+/* The lease of a fixed length is not renewed: both come in any case. */
+static void a_hold_that_ends_is_told_so_before()
+{
+  dibs::client client = connect();
+  std::mutex is_told;
+  std::vector<dibs_change> changes;
+  dibs::lock_options options;
+
+  options.ttl = 600ms;
+  options.warn = 400ms;
+  options.flags = DIBS_LOCK_FIXED;
+  options.on_change = [&](const dibs_hold_info &now, dibs_change why) {
+    const std::lock_guard guard(is_told);
+
+    CHECK(why != DIBS_CHANGE_LOST || now.valid_ms == 0);
+    CHECK(now.valid_ms <= 400);
+    changes.push_back(why);
+  };
+  dibs::hold hold(client, "ends", options);
+
+  CHECK(until([&] {
+    const std::lock_guard guard(is_told);
+
+    return !changes.empty() && changes.back() == DIBS_CHANGE_LOST;
+  }));
+  CHECK(hold.release() == DIBS_LOST);
+  CHECK(changes.size() <= 2 && (changes.size() == 1 || changes[0] == DIBS_CHANGE_ENDS_SOON));
+}
+
 static void a_hold_may_be_released_in_its_own_on_lost()
 {
   dibs::client client = connect();
@@ -319,6 +348,7 @@ int main()
     TEST(holds_may_outlive_their_client),
     TEST(a_wait_is_cancelled_from_another_thread),
     TEST(on_lost_runs_once_and_not_after_the_release),
+    TEST(a_hold_that_ends_is_told_so_before),
     TEST(a_hold_may_be_released_in_its_own_on_lost),
     TEST(a_release_waits_for_an_on_lost_that_runs),
 #ifdef __cpp_lib_jthread

@@ -10,8 +10,9 @@ import os
 import re
 import sys
 
-# Arguments of the calls in C++, and what carries on_lost.
-ELSEWHERE = {'size', 'wait_ms', 'on_lost', 'on_lost_data', 'on_lost_free'}
+# Arguments of the calls in C++, and what carries on_lost and on_change (loss.hpp).
+ELSEWHERE = {'size', 'wait_ms', 'on_lost', 'on_lost_data', 'on_lost_free', 'on_change',
+             'on_change_data', 'on_change_free', 'reserved'}
 
 
 def read(root, name):

@@ -178,7 +178,7 @@ void peer_lock(struct peer *p, const char *who, struct wish w)
                    .owner = w.owner, .owner_size = w.owner != NULL ? strlen(w.owner) : 0,
                    .is_try = w.is_try, .is_fixed = w.is_fixed, .no_reentry = w.no_reentry,
                    .ttl = SPAN_MS(w.ttl_ms > 0 ? w.ttl_ms : 30000),
-                   .max_hold = SPAN_MS(w.max_hold_ms),
+                   .max_hold = SPAN_MS(w.max_hold_ms), .warn = SPAN_MS(w.warn_ms),
                    .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
                                                   : INSTANT_NEVER };
   assert_int_equal(engine_lock(p->engine, &r, p->now, &entry->id), DIBS_OK);

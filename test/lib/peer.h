@@ -45,6 +45,7 @@ struct wish {
   uint64_t units;                         /* 0: 1 */
   bool is_drain;                          /* all permits that are free */
   int64_t linger_ms;
+  int64_t warn_ms;
   const char *names[3];                   /* several: sorted, up to the first NULL */
 };
 void peer_lock(struct peer *p, const char *who, struct wish w);
@@ -110,8 +111,8 @@ void peer_hands_over(struct peer *p, const char *format, ...)
   __attribute__((format(printf, 2, 3)));
 
 /* The next line of the log must be this: "granted a", "failed a DIBS_BUSY", "lost a
- * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a", "observed a 5", "over a
- * DIBS_TIMED_OUT". */
+ * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a", "ends_soon a", "observed a 5",
+ * "over a DIBS_TIMED_OUT". */
 void peer_expect_told(struct peer *p, const char *line);
 bool peer_try_told(struct peer *p, const char *line);    /* false: something else, or nothing */
 void peer_expect_told_nothing(struct peer *p);

@@ -48,6 +48,9 @@ void peer_take_effect(struct peer *p, const effect *e)
   case EFFECT_HOLD_SUSPECT:
     tell(p, "suspect", e, false);
     break;
+  case EFFECT_HOLD_ENDS_SOON:
+    tell(p, "ends_soon", e, false);
+    break;
   case EFFECT_HOLD_LOST:
     tell(p, "lost", e, true);
     break;

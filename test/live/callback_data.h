@@ -14,9 +14,11 @@ enum { TTL_MS = 20000, SHORT_MS = 100, ALIVE = 0x600d, FREED = 0xdead };
 typedef struct watched {
   _Atomic int state;
   int calls;                       /* of its callback */
+  bool is_lost;                    /* on_change has said so */
 } watched;
 
 static _Atomic int given, freed, losses;
+static _Atomic int change_given, change_freed;     /* of on_change, beside on_lost */
 
 static inline watched *watched_new(void)
 {
@@ -28,14 +30,23 @@ static inline watched *watched_new(void)
   return w;
 }
 
-static inline void on_free(void *data)
+static inline void end_data(watched *w)
 {
-  watched *w = data;
-
   if (atomic_exchange(&w->state, FREED) != ALIVE)
     live_fault("data was freed twice");
-  freed++;
   free(w);
+}
+
+static inline void on_free(void *data)
+{
+  end_data(data);
+  freed++;
+}
+
+static inline void on_change_free(void *data)
+{
+  end_data(data);
+  change_freed++;
 }
 
 static inline void use(void *data)
@@ -55,6 +66,19 @@ static inline void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
   losses++;
 }
 
+/* Of one hold LOST is the last one, and comes once. */
+static inline void on_change(dibs_hold *hold, const dibs_hold_info *info, dibs_change why,
+                             void *data)
+{
+  watched *w = data;
+
+  (void)hold;
+  use(data);
+  if (w->is_lost || (why == DIBS_CHANGE_LOST && info->valid_ms > 0))
+    live_fault("on_change after a loss, or before it");
+  w->is_lost = why == DIBS_CHANGE_LOST;
+}
+
 /* New data for each call. */
 static inline dibs_lock_options *options_of(dibs_lock_options *o, int ttl_ms, int wait_ms)
 {
@@ -63,6 +87,11 @@ static inline dibs_lock_options *options_of(dibs_lock_options *o, int ttl_ms, in
   o->on_lost = on_lost;
   o->on_lost_data = watched_new();
   o->on_lost_free = on_free;
+  o->on_change = on_change;
+  o->on_change_data = watched_new();
+  o->on_change_free = on_change_free;
+  given--;
+  change_given++;
   return o;
 }
 
@@ -70,12 +99,13 @@ static inline void expect_all_freed(void)
 {
   assert_int_equal(live_faults(), 0);
   assert_int_equal(freed, given);
+  assert_int_equal(change_freed, change_given);
 }
 
 static inline bool all_are_freed(void *data)
 {
   (void)data;
-  return freed == given;
+  return freed == given && change_freed == change_given;
 }
 
 /* One hold of each kind, a second one of the same owner, and one that will linger. */
@@ -104,7 +134,7 @@ static inline void take_one_of_each(dibs_client *client, dibs_hold *ret_holds[8]
 
 static inline int callback_data_setup(void **state)
 {
-  given = freed = losses = 0;
+  given = freed = losses = change_given = change_freed = 0;
   return live_server_setup(state);
 }
 

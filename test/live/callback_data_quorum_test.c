@@ -18,7 +18,7 @@ static struct test_quorum *servers;
 static int setup(void **state)
 {
   (void)state;
-  given = freed = losses = 0;
+  given = freed = losses = change_given = change_freed = 0;
   servers = test_quorum_start(SERVERS, NULL, NULL);
   return 0;
 }

@@ -19,6 +19,30 @@ static void a_hold_is_renewed_and_outlives_a_minority(void **state)
   over(s);
 }
 
+/* By the end of the majority's leases, which the rest of them does not move. */
+static void a_hold_is_warned_of_once_before_it_is_lost(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  lock_spec w = wish_for(&t);
+
+  (void)state;
+  w.warn = SPAN_MS(300);
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.granted, SPAN_MS(100));
+  site_run_for(s, SPAN_MS(10000));
+  assert_int_equal(t.warned, 0);
+  s->is_mute[0] = s->is_mute[1] = true;  /* server 2 goes on renewing */
+  (void)await(s, &t.warned, SPAN_MS(4000));
+  assert_true(instant_since(t.valid_until, t.at).ns <= SPAN_MS(300).ns);
+  assert_true(instant_since(t.valid_until, t.at).ns > SPAN_MS(200).ns);
+  assert_int_equal(t.lost, 0);
+  (void)await(s, &t.lost, SPAN_MS(400));
+  site_run_for(s, SPAN_MS(5000));
+  assert_int_equal(t.warned, 1);
+  over(s);
+}
+
 /* Of a majority's leases, whose end the last of it decides. */
 static void the_slack_of_a_quorum_is_that_of_its_majority(void **state)
 {
@@ -211,6 +235,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),
+    cmocka_unit_test(a_hold_is_warned_of_once_before_it_is_lost),
     cmocka_unit_test(the_slack_of_a_quorum_is_that_of_its_majority),
     cmocka_unit_test(a_hold_is_lost_once_and_in_time_without_a_majority),
     cmocka_unit_test(a_belief_ends_with_the_majority_th_best_lease),

@@ -108,6 +108,7 @@ static void heard(site_client *client, const lock_event *e, void *data)
                    !believes(c, &c->actors[i]));
     break;
   case LOCK_SUSPECT:
+  case LOCK_ENDS_SOON:
     REQUIRE(c, a->is_held && !a->is_lost);
     break;
   case LOCK_LOST:

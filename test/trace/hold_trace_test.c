@@ -160,6 +160,149 @@ static void max_hold_ends_renewal_and_the_hold(void **state)
   peer_free(p);
 }
 
+/* ---- a warning before the end ---- */
+
+/* A reply that leaves the lease as long as it was when it was granted. */
+static void renews(struct peer *p, const char *pattern)
+{
+  peer_advance_to_command(p);
+  peer_expect(p, pattern);
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+}
+
+static void cut_off_it_is_warned_before_it_is_lost(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .warn_ms = 1000 });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_advance_ms(p, peer_valid_ms(p, "a") - 1000 - 1);
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 2);
+  peer_expect_told(p, "ends_soon a");
+  peer_advance_ms(p, 990);
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 10);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_advance_ms(p, 100000);
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void renewed_in_time_it_is_not_warned(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .warn_ms = 1000 });
+
+  (void)state;
+  for (int i = 0; i < 5; i++)
+    renews(p, "renew*");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+/* Each end is warned of once; a renewal makes a new one. */
+static void a_renewal_after_the_warning_begins_anew(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .warn_ms = 1000 });
+
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    bool is_warned = false;
+
+    for (int tries = 0; tries < 40 && !is_warned; tries++) {
+      peer_advance_to_command(p);
+      (void)peer_try_told(p, "suspect a");
+      is_warned = peer_try_told(p, "ends_soon a");
+      peer_expect(p, "renew*");
+      if (is_warned)
+        peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+      else
+        peer_answer(p, "-MISCONF no disk");
+    }
+    assert_true(is_warned);
+    peer_expect_told(p, "renewed a");
+    peer_expect_told_nothing(p);
+  }
+  peer_free(p);
+}
+
+/* Renewals do not move the end of a hold with max_hold. */
+static void the_end_by_max_hold_is_warned_of_once(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .max_hold_ms = 5000,
+                                            .warn_ms = 1500 });
+  int64_t end = peer_now(p).ns + SPAN_MS(5000).ns;
+  int warnings = 0, renewals = 0;
+
+  (void)state;
+  while (peer_now(p).ns < end - SPAN_MS(50).ns) {
+    peer_advance_ms(p, 5);
+    if (peer_try_expect(p, "renew*"))
+      peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+    renewals += peer_try_told(p, "renewed a");
+    if (peer_try_told(p, "ends_soon a")) {
+      warnings++;
+      assert_in_range((end - peer_now(p).ns) / 1000000, 1490, 1500);
+    }
+  }
+  assert_int_equal(warnings, 1);
+  assert_true(renewals > 3);
+  peer_advance_ms(p, 50);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+static void a_fixed_lease_is_warned_of_too(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true, .warn_ms = 500 });
+
+  (void)state;
+  peer_advance_ms(p, peer_valid_ms(p, "a") - 500 - 1);
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 2);
+  peer_expect_told(p, "ends_soon a");
+  peer_advance_ms(p, 500);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+static void after_a_release_nothing_is_warned_of(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true, .warn_ms = 500 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_advance_ms(p, 900);
+  peer_expect_told_nothing(p);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_advance_ms(p, 100000);
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+/* Also when the lease ends sooner than that at once. */
+static void an_inner_hold_has_a_warning_of_its_own(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .owner = "x", .ttl_ms = 3000, .is_fixed = true,
+                                            .warn_ms = 200 });
+
+  (void)state;
+  peer_advance_ms(p, 2000);
+  peer_lock(p, "b", (struct wish){ .owner = "x", .ttl_ms = 3000, .warn_ms = 2000 });
+  peer_expect_told(p, "granted b");
+  peer_advance_ms(p, 1);
+  peer_expect_told(p, "ends_soon b");
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, peer_valid_ms(p, "a") - 200 + 1);
+  peer_expect_told(p, "ends_soon a");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
 static void a_fixed_lease_is_never_renewed(void **state)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
@@ -296,6 +439,13 @@ int main(void)
     cmocka_unit_test(nothing_is_renewed_after_the_release),
     cmocka_unit_test(a_release_without_an_answer_is_not_followed_by_a_renewal),
     cmocka_unit_test(max_hold_ends_renewal_and_the_hold),
+    cmocka_unit_test(cut_off_it_is_warned_before_it_is_lost),
+    cmocka_unit_test(renewed_in_time_it_is_not_warned),
+    cmocka_unit_test(a_renewal_after_the_warning_begins_anew),
+    cmocka_unit_test(the_end_by_max_hold_is_warned_of_once),
+    cmocka_unit_test(a_fixed_lease_is_warned_of_too),
+    cmocka_unit_test(after_a_release_nothing_is_warned_of),
+    cmocka_unit_test(an_inner_hold_has_a_warning_of_its_own),
     cmocka_unit_test(a_fixed_lease_is_never_renewed),
     cmocka_unit_test(a_fixed_lease_is_not_renewed_when_the_connection_comes_back),
     cmocka_unit_test(a_new_connection_renews_at_once),

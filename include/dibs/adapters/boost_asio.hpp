@@ -211,7 +211,7 @@ auto async_lock(client &of, const boost::asio::any_io_executor &executor, std::s
       dibs_lock_options plain = detail::c_options(chosen);
 
       self->name = std::move(of_name);
-      self->watch = detail::loss_watch(chosen.on_lost);
+      self->watch = detail::loss_watch(chosen.on_lost, chosen.on_change);
       self->watch.watch(plain);
       plain.wait_ms = limit.ms();
       const dibs_bytes text = dibs_text(self->name.c_str());

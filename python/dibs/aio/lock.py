@@ -71,7 +71,7 @@ class Request(Generic[H]):
         return await self._acquire(0)
 
     async def _acquire(self, wait_ms: int) -> H:
-        watch = Watch(self._options.on_lost)
+        watch = self._options.watch()
 
         def made(handle: Any) -> H:
             return self._made(handle, watch)

@@ -19,6 +19,7 @@ static void heard(site_client *c, const lock_event *e, void *data)
   t->granted += e->kind == LOCK_GRANTED;
   t->renewed += e->kind == LOCK_RENEWED;
   t->suspect += e->kind == LOCK_SUSPECT;
+  t->warned += e->kind == LOCK_ENDS_SOON;
   t->lost += e->kind == LOCK_LOST;
   t->failed += e->kind == LOCK_FAILED;
   t->released += e->kind == LOCK_RELEASED;

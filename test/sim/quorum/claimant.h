@@ -10,7 +10,7 @@
 /* What a claim was told; its context. */
 typedef struct told {
   uint64_t id;
-  unsigned granted, renewed, suspect, lost, failed, released;
+  unsigned granted, renewed, suspect, warned, lost, failed, released;
   lock_event last;
   char words[160];
   instant at, valid_until;       /* of the last event */

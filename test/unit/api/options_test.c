@@ -178,6 +178,41 @@ static void times_out_of_range_are_refused_with_the_range(void **state)
   }
 }
 
+static void on_change(dibs_hold *hold, const dibs_hold_info *info, dibs_change why, void *data)
+{
+  (void)hold;
+  (void)info;
+  (void)why;
+  (void)data;
+}
+
+static void a_warning_that_cannot_come_is_refused(void **state)
+{
+  static const struct { int32_t warn, ttl; bool has_callback; const char *named; } wrong[] = {
+    { -1, 0, true, "warn_ms is -1" },
+    { 30001, 0, true, "warn_ms is 30001, longer than ttl_ms, 30000" },
+    { 501, 500, true, "warn_ms is 501, longer than ttl_ms, 500" },
+    { 100, 500, false, "on_change" },
+  };
+  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+  lock_call call;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    o.warn_ms = wrong[i].warn;
+    o.ttl_ms = wrong[i].ttl;
+    o.on_change = wrong[i].has_callback ? on_change : NULL;
+    assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
+    assert_non_null(strstr(words, wrong[i].named));
+  }
+  o.warn_ms = o.ttl_ms = 500;
+  o.on_change = on_change;
+  assert_int_equal(read_lock(&o, &call), DIBS_OK);
+  o.reserved = 1;
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "reserved"));
+}
+
 static void the_ends_of_the_ranges_are_allowed(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
@@ -350,6 +385,7 @@ int main(void)
     cmocka_unit_test(unknown_flags_are_refused_and_named),
     cmocka_unit_test(choices_for_deployments_are_checked),
     cmocka_unit_test(times_out_of_range_are_refused_with_the_range),
+    cmocka_unit_test(a_warning_that_cannot_come_is_refused),
     cmocka_unit_test(the_ends_of_the_ranges_are_allowed),
     cmocka_unit_test(a_ttl_must_leave_room_for_two_renewals),
     cmocka_unit_test(owners_by_key_never_equal_owners_by_thread),
