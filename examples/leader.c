@@ -16,11 +16,11 @@ static void on_leader(const dibs_error *error, const dibs_leader *leader, void *
   if (error->status != DIBS_OK)
     fprintf(stderr, "leader: %s\n", error->text);
   else if (leader->is_led && leader->value_size == 0)
-    printf("somebody is elected, and about to say where\n");
+    printf("a leader is elected, and about to say where\n");
   else if (leader->is_led)
     printf("the leader is at %s, epoch %" PRIu64 "\n", leader->value, leader->epoch);
   else
-    printf("nobody leads\n");
+    printf("there is no leader\n");
 }
 
 /* The work of a leader: it stops as soon as the descriptor says that it leads no more. */

@@ -249,7 +249,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
     return MHD_YES;
   }
   if (*upload_size > 0) {
-    *upload_size = 0;                        /* nobody reads bodies here */
+    *upload_size = 0;                        /* bodies are not read here */
     return MHD_YES;
   }
   if (v->code == 0) {

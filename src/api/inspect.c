@@ -12,7 +12,7 @@
 typedef struct inspection_box {
   memory memory;
   dibs_inspection inspection;
-  dibs_party nobody;               /* the holder of a free name */
+  dibs_party no_holder;            /* of a free name */
   dibs_party *parties;             /* of the holders shown, then of the waiters shown */
   dibs_holder *holders;
   const dibs_holder **shown_holders;
@@ -278,8 +278,8 @@ static inspection_box *box_new(client_record *c, const void *name, size_t size,
   in->size = sizeof(*in);
   in->name = mem_copy(m, name, size);
   in->name_size = size;
-  box->nobody.size = sizeof(box->nobody);
-  in->holder = &box->nobody;
+  box->no_holder.size = sizeof(box->no_holder);
+  in->holder = &box->no_holder;
   if (!room_make(box, a) || in->name == NULL) {
     (void)dibs_inspection_free(in);
     return NULL;

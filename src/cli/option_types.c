@@ -53,8 +53,9 @@ static int read_number(const option_given *g, uint64_t *ret_number)
     *ret_number = number;
     return 0;
   }
-  snprintf(allowed, sizeof(allowed), "a number from %" PRIu64 " to %" PRIu64, least,
-           most);
+  snprintf(allowed, sizeof(allowed), "a number from %" PRIu64 " to %" PRIu64 "%s%s", least, most,
+           g->row->choices != NULL ? ", or " : "",
+           g->row->choices != NULL ? g->row->choices->word : "");
   return option_bad_value(g, allowed);
 }
 

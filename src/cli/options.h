@@ -39,7 +39,8 @@ struct option_row {
   option_type *type;        /* NULL: another spelling of the row before */
   size_t at;                /* offset of the field */
   uint64_t least, most;     /* as the type needs them */
-  const option_choice *choices;  /* of the value, also for completions; NULL: any value */
+  const option_choice *choices;  /* of the value, also for completions; NULL: any value. Of a
+                                    number: the one word that may stand for it */
   const char *help;         /* NULL: not shown. Of a refused option: the reason */
 };
 

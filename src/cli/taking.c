@@ -10,10 +10,13 @@
 
 #define REPLICAS_MAX 100
 
+static const option_choice majority[] = { { "majority", DIBS_REPLICAS_MAJORITY }, { NULL, 0 } };
+static const option_choice all[] = { { "all", 0 }, { NULL, 0 } };
+
 /* "majority", or a number. */
 static int set_replicas(const option_given *g, void *options)
 {
-  if (strcmp(g->value, "majority") != 0)
+  if (strcmp(g->value, majority->word) != 0)
     return option_int(g, options);
   ((kind_options *)options)->replicas = DIBS_REPLICAS_MAJORITY;
   return 0;
@@ -24,7 +27,7 @@ static int set_take(const option_given *g, void *options)
 {
   kind_options *k = options;
 
-  k->takes_all = strcmp(g->value, "all") == 0;
+  k->takes_all = strcmp(g->value, all->word) == 0;
   k->take = 0;
   return k->takes_all ? 0 : option_uint32(g, options);
 }
@@ -42,12 +45,12 @@ const option_row options_kind[] = {
   { NULL, 'e', NULL, SPELLING, NULL },
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
     "a semaphore with N permits; take one" },
-  { "take", 0, "M", set_take, OPTION_AT(uint32_t, kind_options, take), 1, DIBS_PERMITS_MAX, NULL,
+  { "take", 0, "M", set_take, OPTION_AT(uint32_t, kind_options, take), 1, DIBS_PERMITS_MAX, all,
     "take M permits at once; all: all that are free now" },
   { "multi", 0, "A,B,C", TEXT(kind_options, multi),
     "several locks, all or none; no NAME then" },
   { "replicas", 0, "N", set_replicas, OPTION_AT(int, kind_options, replicas), 1, REPLICAS_MAX,
-    NULL, "only with the grant at N replicas, or majority" },
+    majority, "only with the grant at N replicas, or majority" },
   { "fsync", 0, NULL, FLAG(kind_options, wants_fsync),
     "with --replicas: and on disk there" },
   { .name = NULL },
@@ -62,7 +65,7 @@ const option_row options_plain[] = {
 const option_row options_permits[] = {
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
     "acquire: set N permits if none are set yet" },
-  { "take", 0, "M", set_take, OPTION_AT(uint32_t, kind_options, take), 1, DIBS_PERMITS_MAX, NULL,
+  { "take", 0, "M", set_take, OPTION_AT(uint32_t, kind_options, take), 1, DIBS_PERMITS_MAX, all,
     "take M permits at once (1)" },
   { .name = NULL },
 };

@@ -221,6 +221,17 @@ def permits_take_without_j_wants_a_semaphore_that_is_set_up():
     contains(done.err, 'isset has 2 permits: 3 ')
 
 
+def a_wrong_number_is_refused_with_the_word_that_is_allowed():
+    for option, value, allowed in (('--replicas', 'most', 'a number from 1 to 100, or majority'),
+                                   ('--take', 'both', ', or all'), ('--take', '0', ', or all')):
+        done = dibs('run', option, value, 'x', '--', 'true')
+        equal(done.code, 64, done)
+        contains(done.err, allowed)
+    done = dibs('run', '--permits', 'all', 'x', '--', 'true')
+    equal(done.code, 64, done)
+    assert ', or' not in done.err, done
+
+
 def permits_of_a_killed_job_come_back_within_a_lease():
     job = _keeper('-t', '1s', '-j', '1', 'killed')
     job.kill()
