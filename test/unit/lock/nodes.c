@@ -243,15 +243,25 @@ void nodes_message_on(struct nodes *l, const char *channel, const char *words)
   lock_message(l->table, channel, strlen(channel), words, strlen(words), l->now);
 }
 
+char nodes_letter(lock_event_kind kind)
+{
+  static const char letters[] = {
+    [LOCK_GRANTED] = 'g', [LOCK_RENEWED] = 'r', [LOCK_SUSPECT] = 's', [LOCK_ENDS_SOON] = 'w',
+    [LOCK_LOST] = 'l', [LOCK_RAISED] = 'R', [LOCK_HELD_BACK] = 'h', [LOCK_FAILED] = 'f',
+    [LOCK_RELEASED] = 'e', [LOCK_DETACHED] = 'd',
+  };
+
+  return letters[kind];
+}
+
 const char *nodes_events(struct nodes *l)
 {
-  static const char letters[] = " grslRhfed";
   static char seen[64];
   size_t count = 0;
   lock_event event;
 
   while (count + 1 < sizeof(seen) && hold_next_event(l->front, &event)) {
-    seen[count++] = letters[event.kind];
+    seen[count++] = nodes_letter(event.kind);
     last_status = event.status;
   }
   seen[count] = '\0';

@@ -55,7 +55,9 @@ void nodes_subscribe(struct nodes *n, size_t node);            /* the next one, 
 void nodes_message(struct nodes *n, const char *words);
 void nodes_message_on(struct nodes *n, const char *channel, const char *words);
 
-/* The kinds of the next events, one letter each: g r s l R f d; in between what was `ended`. */
+/* One of g r s w l R h f e d. */
+char nodes_letter(lock_event_kind kind);
+/* The kinds of the next events, one letter each; in between what was `ended`. */
 const char *nodes_events(struct nodes *n);
 dibs_status nodes_status(const struct nodes *n);               /* of the last event */
 

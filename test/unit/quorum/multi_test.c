@@ -41,7 +41,6 @@ static void end(struct story *s)
 /* What the program is told, as letters. */
 static const char *told(struct story *s)
 {
-  static const char letters[] = " grslRhfed";
   static char seen[32];
   size_t count = 0;
   lock_event event;
@@ -49,7 +48,7 @@ static const char *told(struct story *s)
   while (multi_advance(s->multi, s->n->now))
     continue;
   while (hold_next_event(s->front, &event))
-    seen[count++] = letters[event.kind];
+    seen[count++] = nodes_letter(event.kind);
   seen[count] = '\0';
   return seen;
 }
