@@ -28,7 +28,7 @@ typedef struct acquire_arguments {
 /* Takes it and prints the token; the exit code. */
 int acquire_run(const acquire_arguments *a);
 
-/* ---- for keeper.c ---- */
+/* ---- token_grant.c ---- */
 
 /* Also what goes through a pipe from the keeper to the command that started it. */
 typedef struct token_grant {
@@ -47,6 +47,8 @@ dibs_status token_grant_fill(token_grant *g, const session *s, const take_result
 
 /* Says why the lock `name`, which is held, has no token; returns the exit code for it. */
 int token_refused(const session *s, dibs_status status, const char *name);
+
+/* ---- keeper.c ---- */
 
 /* Renews for another process; the child side of --for-pid (keeper.c). */
 int keeper_run(const acquire_arguments *a, const target *t);
