@@ -15,7 +15,6 @@
 #include "cli/bounded_write.h"
 #include "cli/cli.h"
 #include "cli/json.h"
-#include "watch/watch.h"
 
 #define LINE_SIZE 1200
 #define TEXT_SIZE (LINE_SIZE - 16)   /* of a message without what stands before it */
@@ -252,44 +251,4 @@ int say_usage(const char *subcommand, const char *format, ...)
            subcommand == NULL ? "" : " ");
   write_message("error", &usage, help, text);
   return CODE_USAGE;
-}
-
-/* ---- text from elsewhere ---- */
-
-const char *printable_bytes(const char *bytes, size_t size, char *ret_text, size_t ret_size)
-{
-  size_t used = 0;
-
-  for (size_t at = 0; at < size;) {
-    size_t one = watch_character(bytes + at, size - at), width = one == 0 ? 4 : one;
-
-    if (used + width >= ret_size)
-      break;
-    if (one == 0)
-      snprintf(ret_text + used, 5, "\\x%02x", (unsigned)(unsigned char)bytes[at++]);
-    else
-      memcpy(ret_text + used, bytes + at, one);
-    used += width;
-    at += one;
-  }
-  ret_text[used] = '\0';
-  return ret_text;
-}
-
-const char *printable(const char *text, char *ret_text, size_t ret_size)
-{
-  return printable_bytes(text, strlen(text), ret_text, ret_size);
-}
-
-size_t printable_cut(const char *text, size_t columns)
-{
-  size_t at = 0, seen = 0;
-
-  for (; text[at] != '\0'; at++) {
-    bool is_start = ((unsigned char)text[at] & 0xc0) != 0x80;
-
-    if (is_start && seen++ == columns)
-      break;
-  }
-  return at;
 }

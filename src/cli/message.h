@@ -53,14 +53,16 @@ int say_usage(const char *subcommand, const char *format, ...)
 void live_show(const char *const *lines, size_t count);
 void live_clear(void);
 
+/* The width of the terminal `fd`, 80 where that is not known; 0: not a terminal. */
+size_t terminal_columns_of(int fd);
+
+/* ---- printable.c ---- */
+
 /* What terminals may get of a text that came from elsewhere: control characters, broken UTF-8, and
  * marks of direction or without width become \xHH, so that two names do not look the same. Cuts to
  * ret_size. Returns ret_text. */
 const char *printable(const char *text, char *ret_text, size_t ret_size);
 const char *printable_bytes(const char *bytes, size_t size, char *ret_text, size_t ret_size);
-
-/* The width of the terminal `fd`, 80 where that is not known; 0: not a terminal. */
-size_t terminal_columns_of(int fd);
 
 /* The bytes at the start of `text` that take at most `columns` on a terminal. */
 size_t printable_cut(const char *text, size_t columns);
