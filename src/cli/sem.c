@@ -242,7 +242,7 @@ static int sem_ls(const void *data)
 {
   const acquire_arguments *a = data;
 
-  return status_of_kind(&a->line, &a->connection, LOCK_SEMAPHORE);
+  return status_of_kind(&a->line, &a->connection, KIND_SEMAPHORE);
 }
 
 static int sem_check(void *data)

@@ -30,7 +30,7 @@ typedef struct status_arguments {
 } status_arguments;
 
 static const option_choice kind_choices[] = {
-  { "lock", KIND_LOCK }, { "rw", KIND_RW }, { "semaphore", LOCK_SEMAPHORE },
+  { "lock", KIND_LOCK }, { "rw", KIND_RW }, { "semaphore", KIND_SEMAPHORE },
   { "latch", KIND_LATCH }, { "barrier", KIND_BARRIER }, { "election", KIND_ELECTION },
   { NULL, 0 },
 };
@@ -76,22 +76,12 @@ typedef struct status_list {
 
 static bool is_of_kind(const status_arguments *a, dibs_kind kind, bool is_election)
 {
-  switch (a->kind) {
-  case KIND_LOCK:
-    return kind == DIBS_KIND_MUTEX && !is_election;
-  case KIND_RW:
-    return kind == DIBS_KIND_RWLOCK;
-  case LOCK_SEMAPHORE:
-    return kind == DIBS_KIND_SEMAPHORE;
-  case KIND_ELECTION:
-    return kind == DIBS_KIND_MUTEX && is_election;
-  case KIND_LATCH:
-  case KIND_BARRIER:
-    return false;
-  case KIND_ANY:
-  default:
-    return true;
-  }
+  enum kind_filter shown = kind == DIBS_KIND_RWLOCK      ? KIND_RW
+                           : kind == DIBS_KIND_SEMAPHORE ? KIND_SEMAPHORE
+                           : is_election                 ? KIND_ELECTION
+                                                         : KIND_LOCK;
+
+  return a->kind == KIND_ANY || a->kind == shown;
 }
 
 static bool is_wanted(const status_arguments *a, const dibs_inspection *i, bool is_election)
@@ -183,42 +173,53 @@ static void add_barrier(status_list *list, dibs_client *client, const char *name
   row->waiting = info.arrived;
 }
 
-/* What is looked for beside locks of all kinds. */
-static uint32_t families_of(const status_arguments *a)
+/* Kinds of names that are no locks. */
+static const struct other_kind {
+  enum kind_filter kind;
+  dibs_family family;
+  void (*add)(status_list *list, dibs_client *client, const char *name);
+} other_kinds[] = {
+  { KIND_LATCH, DIBS_FAMILY_LATCH, add_latch },
+  { KIND_BARRIER, DIBS_FAMILY_BARRIER, add_barrier },
+};
+#define OTHER_KINDS (sizeof(other_kinds) / sizeof(other_kinds[0]))
+
+/* What is listed besides locks: an election is a lock, too. */
+static uint32_t families_of(const status_arguments *a, bool *ret_has_locks)
 {
-  switch (a->kind) {
-  case KIND_ANY:
-    return DIBS_FAMILY_LATCH | DIBS_FAMILY_BARRIER | DIBS_FAMILY_ELECTION;
-  case KIND_LATCH:
-    return DIBS_FAMILY_LATCH;
-  case KIND_BARRIER:
-    return DIBS_FAMILY_BARRIER;
-  case KIND_LOCK:
-  case KIND_ELECTION:
-    return DIBS_FAMILY_ELECTION;
-  case KIND_RW:
-  case LOCK_SEMAPHORE:
-  default:
-    return 0;
+  uint32_t families = 0;
+
+  *ret_has_locks = true;
+  if (a->kind == KIND_ANY || a->kind == KIND_LOCK || a->kind == KIND_ELECTION)
+    families = DIBS_FAMILY_ELECTION;
+  for (size_t i = 0; i < OTHER_KINDS; i++) {
+    if (a->kind == KIND_ANY || a->kind == other_kinds[i].kind)
+      families |= other_kinds[i].family;
+    if (a->kind == other_kinds[i].kind)
+      *ret_has_locks = false;
   }
+  return families;
+}
+
+static void add_other(status_list *list, dibs_client *client, size_t which)
+{
+  for (size_t i = 0; i < OTHER_KINDS; i++)
+    if (other_kinds[i].family == list->others.items[which].family)
+      other_kinds[i].add(list, client, list->others.items[which].name);
 }
 
 static dibs_status fill_list(status_list *list, session *s, const char *pattern)
 {
-  const status_arguments *a = list->a;
-  uint32_t families = families_of(a);
+  bool has_locks;
+  uint32_t families = families_of(list->a, &has_locks);
   dibs_status status = DIBS_OK;
 
   if (families != 0)
     status = names_read(&list->others, s->client, families, pattern);
-  if (status == DIBS_OK && a->kind != KIND_LATCH && a->kind != KIND_BARRIER)
+  if (status == DIBS_OK && has_locks)
     status = dibs_list(s->client, pattern, add_row, list);
-  for (size_t i = 0; i < list->others.count && status == DIBS_OK; i++) {
-    if (list->others.items[i].family == DIBS_FAMILY_LATCH)
-      add_latch(list, s->client, list->others.items[i].name);
-    else if (list->others.items[i].family == DIBS_FAMILY_BARRIER)
-      add_barrier(list, s->client, list->others.items[i].name);
-  }
+  for (size_t i = 0; i < list->others.count && status == DIBS_OK; i++)
+    add_other(list, s->client, i);
   return status;
 }
 

@@ -6,7 +6,7 @@
 #include "cli/connection.h"
 
 enum kind_filter {
-  KIND_ANY, KIND_LOCK, KIND_RW, LOCK_SEMAPHORE, KIND_LATCH, KIND_BARRIER, KIND_ELECTION
+  KIND_ANY, KIND_LOCK, KIND_RW, KIND_SEMAPHORE, KIND_LATCH, KIND_BARRIER, KIND_ELECTION
 };
 
 /* Shows all names of one kind, or those that match the first operand; the exit code. */
