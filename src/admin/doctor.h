@@ -56,7 +56,7 @@ extern const doctor_check doctor_server_checks[], doctor_memory_checks[],
   doctor_replica_checks[], doctor_clock_checks[], doctor_rights_checks[],
   doctor_setting_checks[], doctor_cluster_checks[], doctor_activity_checks[];
 
-/* ---- doctor.c ---- */
+/* ---- doctor_ask.c ---- */
 
 /* `advice` is "" for PASS. `format` is printf's. */
 void doctor_add(examination *x, const char *check, dibs_finding_grade grade,
