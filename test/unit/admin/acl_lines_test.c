@@ -13,6 +13,7 @@
 #include <dibs/acl.h>
 
 #include "base/base.h"
+#include "base/dialects.h"
 #include "base/hash.h"
 
 enum { USES = 0x400, PATTERN_SETS = 0x20 };
@@ -84,6 +85,7 @@ static void lines_change_only_on_purpose(void **state)
   bool has_changed = false;
 
   (void)state;
+  _Static_assert(sizeof(golden) / sizeof(golden[0]) == DIALECT_COUNT, "a line of each dialect");
   for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
     line_set s = lines_of(golden[i].dialect, false);
 
@@ -126,7 +128,7 @@ int main(int argc, char **argv)
   };
 
   if (argc > 1 && strcmp(argv[1], "--print") == 0) {
-    for (int dialect = DIBS_DIALECT_DEFAULT; dialect <= DIBS_DIALECT_PLAIN; dialect++)
+    for (int dialect = DIBS_DIALECT_DEFAULT; dialect <= DIALECT_COUNT; dialect++)
       (void)lines_of((dibs_dialect)dialect, true);
     return 0;
   }

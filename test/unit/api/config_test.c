@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "api/config.h"
+#include "base/dialects.h"
 #include "base/plain_memory.h"
 
 static const memory heap = PLAIN_MEMORY;
@@ -125,7 +126,7 @@ static void wrong_values_are_refused_with_what_is_allowed(void **state)
   refused("prefix =\n", "prefix is empty");
   refused("url = redis://a\nurl =\n", ":2: url is empty");
   refused("degrade = maybe\n", "degrade must be fail, wait or local");
-  refused("dialect = string\n", "dialect must be native, redisson, spring or plain");
+  refused("dialect = string\n", "dialect must be " DIALECT_WORDS);
   refused("pubsub = 1\n", "pubsub must be yes or no");
   refused("functions =\n", "functions must be yes or no");
   refused("quarantine = long\n", "quarantine must be a duration");

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/dialects.h"
 #include "failing_heap.h"
 
 typedef struct fixture {
@@ -410,7 +411,7 @@ static void options_are_checked(void **state)
                  "degrade is \"maybe\", and must be fail, wait or local");
   expect_refused("redis://h?degrade=", "degrade must be fail, wait or local");
   expect_refused("redis://h?dialect=string",
-                 "dialect is \"string\", and must be native, redisson, spring or plain");
+                 "dialect is \"string\", and must be " DIALECT_WORDS);
   expect_refused("redis://h?registry=", "registry is empty");
   expect_refused("redis://h?classes=", "classes is empty");
   expect_refused("redis://h?pubsub=1", "pubsub is \"1\", and must be yes or no");
