@@ -141,7 +141,7 @@ static dibs_status gauges_ask(client_record *c, question *qs, const members *cli
     request_deinit(&command);
   }
   for (size_t i = 0; i < count; i++) {
-    dibs_status one_status = question_wait(c, &qs[i]);
+    dibs_status one_status = question_read_only(question_wait(c, &qs[i]));
 
     status = status == DIBS_OK ? one_status : status;
   }

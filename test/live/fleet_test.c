@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "live.h"
+#include "proxy.h"
 #include "server.h"
 
 enum { WORKERS = 20, KILLED = 2, SHORT = 200, WORK_MS = 2600, HOLD_MS = 20 };
@@ -245,6 +246,38 @@ static void what_is_held_is_shown_while_the_client_lives(void **state)
   assert_null(dibs_close(reader));
 }
 
+/* It asks for what each client holds, after all else. */
+static void a_fleet_whose_last_reply_is_lost_is_unreachable(void **state)
+{
+  const struct test_proxy_chances silent = { .seed = 1, .word = "gauges", .silence = 10000 };
+  dibs_options o = options_of();
+  struct test_proxy *proxy;
+  dibs_client *c, *reader, *cut_off;
+  dibs_fleet *read = NULL;
+  dibs_hold *hold;
+
+  (void)state;
+  live_needs_one_server();
+  proxy = test_proxy_start(live_server);
+  c = live_open_with(live_url(), &o);
+  reader = live_open(live_url());
+  hold = live_lock(c, "long:1", 20000);
+  assert_true(live_until(8000, is_shown, reader));
+  o.report_ms = DIBS_REPORT_OFF;
+  cut_off = live_open_with(test_proxy_url(proxy), &o);
+  live_expect_ok(dibs_fleet_read(cut_off, &read));
+  read = dibs_fleet_free(read);
+  test_proxy_chance(proxy, &silent);
+  live_expect_ok(dibs_client_set_call_timeout(cut_off, 300));
+  live_expect(cut_off, dibs_fleet_read(cut_off, &read), DIBS_ERR_UNREACHABLE);
+  assert_null(read);
+  assert_null(dibs_close(cut_off));
+  live_expect_ok(dibs_release(hold));
+  assert_null(dibs_close(c));
+  assert_null(dibs_close(reader));
+  proxy = test_proxy_stop(proxy);
+}
+
 static void nothing_is_written_with_report_off(void **state)
 {
   dibs_options o = options_of();
@@ -382,6 +415,7 @@ int main(void)
     cmocka_unit_test(totals_are_what_the_processes_did),
     cmocka_unit_test(the_history_shows_names_of_any_bytes),
     cmocka_unit_test(what_is_held_is_shown_while_the_client_lives),
+    cmocka_unit_test(a_fleet_whose_last_reply_is_lost_is_unreachable),
     cmocka_unit_test(nothing_is_written_with_report_off),
     cmocka_unit_test(a_parked_lock_that_is_taken_again_counts_each_time),
     cmocka_unit_test(a_user_without_the_rights_is_warned_once),
