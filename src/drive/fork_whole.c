@@ -7,10 +7,16 @@
  * ("whole"), and the child closes its sockets and lock files, which the parent still uses. They
  * try only for a limited time, because a fork in a signal handler may have interrupted the thread
  * that has the mutex. Other copies, also those of children made without fork(), are never freed,
- * and keep their descriptors until the child ends or executes a program. */
+ * and keep their descriptors until the child ends or executes a program.
+ *
+ * The child of a signal handler may return into the call that the handler interrupted. It has the
+ * parent's requests there, with their numbers: by new connections it would get what is granted to
+ * the parent. So in a child nothing is sent, received or watched, no connection is opened, and a
+ * call that waits never ends. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "drive/drive.h"
 #include "drive/internal.h"
@@ -105,6 +111,12 @@ void drive_unlist(drive *d)
       break;
     }
   (void)pthread_mutex_unlock(&list_mutex);
+}
+
+void drive_stay_if_forked(const drive *d)
+{
+  while (drive_is_forked(d))
+    (void)pause();
 }
 
 bool drive_is_whole(const drive *d)

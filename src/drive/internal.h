@@ -158,6 +158,7 @@ struct drive {
 
 /* ---- fork_whole.c ---- */
 void drive_list(drive *d);
+void drive_stay_if_forked(const drive *d);     /* in a child it never returns */
 void drive_unlist(drive *d);
 
 /* ---- transports.c: all connections, by the engine's numbers ---- */

@@ -76,7 +76,7 @@ void loop_show(drive *d, bool are_taken)
   struct epoll_event event = { .events = are_taken ? 0 : EPOLLIN };
 
   d->show_at = INSTANT_NEVER;
-  if (!d->has_thread || d->links_are_taken == are_taken)
+  if (!d->has_thread || d->links_are_taken == are_taken || drive_is_forked(d))
     return;
   event.data.u64 = source_word(SOURCE_LINKS, 0);
   (void)epoll_ctl(d->main_fd, EPOLL_CTL_MOD, d->links_fd, &event);
@@ -118,7 +118,7 @@ void loop_timer_set(drive *d)
   instant at = deadline_of(d);
   struct itimerspec when = { .it_value = { 0 } };
 
-  if (!instant_before(at, d->timer_at))
+  if (!instant_before(at, d->timer_at) || drive_is_forked(d))
     return;
   d->timer_at = at;
   if (at.ns < 1)
@@ -306,6 +306,7 @@ void loop_lead(drive *d, instant until)
     count = epoll_wait(d->links_fd, events, EVENTS_MAX, ms_until(until));
   else
     count = poll(both, 2, ms_until(until));
+  drive_stay_if_forked(d);
   atomic_store(&d->reader_is_awake, true);
   drive_lock(d);
   d->leader_sleeps = false;

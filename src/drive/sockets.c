@@ -74,7 +74,9 @@ uint64_t socket_watch(drive *d, int link, int fd, source kind, uint32_t events)
   struct epoll_event event = { .events = events,
                                .data.u64 = source_word(kind, link_word(number, link)) };
 
-  return epoll_ctl(d->links_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? number : 0;
+  if (drive_is_forked(d) || epoll_ctl(d->links_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+    return 0;
+  return number;
 }
 
 /* A forked child may have the socket, too. Then close() alone would leave it in epoll,

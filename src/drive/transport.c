@@ -68,7 +68,7 @@ static void watch_for(drive *d, transport *t, uint32_t events)
 {
   struct epoll_event event = { .events = events };
 
-  if (t->events == events)
+  if (t->events == events || drive_is_forked(d))
     return;
   t->events = events;
   event.data.u64 = source_word(SOURCE_SOCKET, link_word(t->number, t->link));
@@ -76,11 +76,11 @@ static void watch_for(drive *d, transport *t, uint32_t events)
 }
 
 /* The number of bytes sent; -1: the connection broke. */
-static ssize_t send_some(const transport *t, const char *bytes, size_t size)
+static ssize_t send_some(const drive *d, const transport *t, const char *bytes, size_t size)
 {
   size_t sent = 0;
 
-  while (sent < size) {
+  while (sent < size && !drive_is_forked(d)) {
     ssize_t n = send(t->fd, bytes + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n >= 0)
@@ -111,7 +111,7 @@ static void greet(drive *d, transport *t)
   dibs_status status = tls_handshake(t->tls, &t->ciphertext, &is_done, &why);
 
   if (status != DIBS_OK) {
-    (void)send_some(t, buffer_bytes(&t->ciphertext), buffer_size(&t->ciphertext)); /* alert */
+    (void)send_some(d, t, buffer_bytes(&t->ciphertext), buffer_size(&t->ciphertext)); /* alert */
     transport_fail(d, t, status, t->words);
   } else if (is_done) {
     up(d, t);
@@ -217,6 +217,8 @@ static void readable(drive *d, transport *t)
 
 void transport_event(drive *d, transport *t, uint64_t number, uint32_t events)
 {
+  if (drive_is_forked(d))
+    return;
   if (t->state == TRANSPORT_CONNECTING)
     dial_event(d, t, number, events);
   else if (t->number == number && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
@@ -274,7 +276,7 @@ static bool flush_encrypted(drive *d, transport *t)
     transport_fail(d, t, status, t->words);
     return true;
   }
-  sent = send_some(t, buffer_bytes(&t->ciphertext), buffer_size(&t->ciphertext));
+  sent = send_some(d, t, buffer_bytes(&t->ciphertext), buffer_size(&t->ciphertext));
   if (sent < 0)
     return is_broken(d, t, errno);
   buffer_consume(&t->ciphertext, (size_t)sent);
@@ -293,7 +295,7 @@ bool transport_flush(drive *d, transport *t)
   if (t->tls != NULL)
     return flush_encrypted(d, t);
   bytes = engine_output(d->engine, t->link, &size);
-  sent = size == 0 ? 0 : send_some(t, bytes, size);
+  sent = size == 0 ? 0 : send_some(d, t, bytes, size);
   if (sent < 0)
     return is_broken(d, t, errno);
   if (sent > 0)

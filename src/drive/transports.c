@@ -82,6 +82,8 @@ void transports_open(drive *d, int link, const server_url *server, dibs_status r
   text why;
   dibs_status status;
 
+  if (drive_is_forked(d))
+    return;
   if (t == NULL) {
     engine_disconnected(d->engine, link, DIBS_ERR_NO_MEMORY, "no memory for a connection",
                         drive_now());

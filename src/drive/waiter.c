@@ -164,6 +164,7 @@ bool waiter_sleep_outside(drive *d, drive_waiter *w, instant until)
     returned_alone(d);
     return true;
   }
+  drive_stay_if_forked(d);
   drive_lock(d);
   /* Only a completed wake may be forgotten; see waiter_part(). */
   if (atomic_load(&w->word) == ALONE) {
@@ -188,8 +189,10 @@ void waiter_part(drive *d, drive_waiter *w)
 {
   drive_waiter **at = &d->first_to_wake;
 
-  while (w->is_being_woken && atomic_load(&w->word) == 0)
+  while (w->is_being_woken && atomic_load(&w->word) == 0) {
     (void)sched_yield();                 /* drive_unlock() is about to store it */
+    drive_stay_if_forked(d);
+  }
   woken_up(d, w);                        /* its effects may finish `w`, and put it in the list */
   if (w->is_to_wake) {
     while (*at != w)
