@@ -58,6 +58,14 @@ static int open_client(void **state)
   return 0;
 }
 
+/* Where no time is measured: on a busy machine those limits may be over before the answer. */
+static int open_patient(void **state)
+{
+  (void)state;
+  client = live_open(live_url_by(proxy));
+  return 0;
+}
+
 static int close_client(void **state)
 {
   (void)state;
@@ -316,6 +324,7 @@ static void a_time_to_wait_below_zero_is_refused(void **state)
 int main(void)
 {
 #define WITH_CLIENT(test) cmocka_unit_test_setup_teardown(test, open_client, close_client)
+#define PATIENT(test) cmocka_unit_test_setup_teardown(test, open_patient, close_client)
   const struct CMUnitTest tests[] = {
     WITH_CLIENT(a_busy_lock_is_waited_for_as_long_as_told),
     WITH_CLIENT(a_lock_waits_for_a_dead_server_as_long_as_told),
@@ -325,8 +334,8 @@ int main(void)
     WITH_CLIENT(a_lock_waits_for_a_server_under_client_pause_as_long_as_told),
     WITH_CLIENT(a_release_takes_one_command_timeout_at_most),
     WITH_CLIENT(a_ping_and_a_close_take_no_longer_than_told),
-    WITH_CLIENT(a_call_that_may_not_wait_asks_once),
-    WITH_CLIENT(a_time_to_wait_below_zero_is_refused),
+    PATIENT(a_call_that_may_not_wait_asks_once),
+    PATIENT(a_time_to_wait_below_zero_is_refused),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);
