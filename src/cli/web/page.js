@@ -138,6 +138,10 @@ async function names() {
   }
   const asked = JSON.stringify(query), found = await get('names', query);
   if (shown !== 'names' || asked !== JSON.stringify(query)) return;      // another question is on its way
+  if (found.page > 0 && found.page >= found.pages) {                     // names went away
+    query.page = Math.max(0, found.pages - 1);
+    return names();
+  }
   document.getElementById('rows').replaceChildren(nameRows(found.rows));
   document.getElementById('page').textContent = found.count + ' names, page ' + (found.page + 1) + ' of ' + Math.max(1, found.pages);
   document.getElementById('back').disabled = found.page === 0;
