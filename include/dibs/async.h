@@ -14,7 +14,7 @@ typedef struct dibs_request dibs_request;
 
 /* Reports how an asynchronous acquisition ended. Runs exactly once, never inside the call
  * that started it: on the thread dibs-callback, or in dibs_process() with the flags named at
- * dibs_fd(), or at the latest in dibs_close(). The library holds no mutex meanwhile. `data` is not
+ * dibs_fd(), or at the latest in dibs_close(). What it may call: dibs_event_callback. `data` is not
  * used after it, so it may free that; nor after a call that did not return DIBS_OK, whose callback
  * does not run.
  * `error`  never NULL, borrowed until the callback returns. error->status is what dibs_lock()

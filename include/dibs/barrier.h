@@ -47,7 +47,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await(
   dibs_client *client, const char *name, uint32_t parties,
   const dibs_wait_options *options, dibs_barrier_info *ret_info);
 
-/* Reports how a wait ended; `error`, the thread and the life of `data` are as for
+/* Reports how a wait ended; `error`, the thread, what it may call and the life of `data` are as for
  * dibs_lock_callback. `info` is NULL
  * unless error->status is DIBS_OK or DIBS_BROKEN, and borrowed until the callback returns. */
 typedef void (*dibs_barrier_callback)(

@@ -162,6 +162,21 @@ typedef struct dibs_event {
   const char *text; /* borrowed until the callback returns */
 } dibs_event;
 
+/* Runs as all callbacks of all headers that return nothing do:
+ *
+ * Where    those of one client one after the other, without a mutex of the library: on its thread
+ *          dibs-callback; with DIBS_CLIENT_NO_THREAD or DIBS_CLIENT_PROCESS_CALLBACKS inside
+ *          dibs_process() only. Both flags together are the first one alone.
+ * Allowed  functions that do not wait: all `_async` forms, those that read what the client knows,
+ *          dibs_release() and dibs_hold_detach(), dibs_cancel(), dibs_request_cancel(),
+ *          dibs_observer_free(). Others return DIBS_ERR_WOULD_BLOCK, and dibs_close() does nothing.
+ * Close    dibs_close() runs what is due before it returns, on the thread dibs-callback, with one
+ *          of these flags inside itself: the end of each `_async` call (DIBS_ERR_CLOSED, or what it
+ *          was), releases, events, lines of the log. A loss, a change of a hold or of an election
+ *          that has not been reported before may not be reported any more.
+ *
+ * Callbacks that return bool are visitors: they run inside the call that got them, in its
+ * thread, and their headers say what they may call. */
 typedef void (*dibs_event_callback)(const dibs_event *event, void *data);
 
 /* Frees the data of a callback. Runs exactly once for each call of the library that was given

@@ -53,8 +53,9 @@ DIBS_API dibs_leader *dibs_leader_free(dibs_leader *leader);
 typedef struct dibs_observer dibs_observer;
 
 /* Reports each change of an election: a leader, another value, no leader any more. If changes
- * come faster than it returns, it gets the newest. Runs where dibs_lost_callback runs, with
- * the same restrictions. Both pointers are borrowed until it returns. `data` is used until
+ * come faster than it returns, it gets the newest. Runs as all
+ * callbacks, with their restrictions (dibs_event_callback). Both pointers are borrowed until it
+ * returns. `data` is used until
  * dibs_observer_free() or dibs_close() has returned (inside the callback: until that returns).
  * `error`   never NULL. Not DIBS_OK: the observation has ended with this error, and this is
  *           the last call.

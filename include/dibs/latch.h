@@ -35,8 +35,8 @@ typedef struct dibs_wait_options {
 
 #define DIBS_WAIT_OPTIONS_INIT { sizeof(dibs_wait_options), 0, DIBS_FOREVER, NULL }
 
-/* Reports how a wait ended: error->status is what the blocking call would return. `error` and
- * the thread are as for dibs_lock_callback, and so is the life of `data`. */
+/* Reports how a wait ended: error->status is what the blocking call would return. `error`,
+ * the thread and what it may call are as for dibs_lock_callback, and so is the life of `data`. */
 typedef void (*dibs_wait_callback)(const dibs_error *error, void *data);
 
 /* The same of a call that has a number as its result; 0 unless error->status is DIBS_OK.

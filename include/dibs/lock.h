@@ -42,11 +42,14 @@ typedef struct dibs_loss {
                           time; redis://10.0.0.1:6379/0: MISCONF Redis is ..." */
 } dibs_loss;
 
-/* Reports that `hold` is lost. Runs at most once per hold, on the thread named dibs-callback, or
- * inside dibs_process() with DIBS_CLIENT_NO_THREAD or PROCESS_CALLBACKS. May call every function
- * that does not block; dibs_release() is allowed and does not block on a lost hold. `loss` is
- * never NULL. A loss that is found by the release itself (DIBS_LOST, _TAKEN) is not reported
- * here.
+/* Reports that `hold` is lost. Runs at most once per hold, as all callbacks (dibs_event_callback):
+ * on the thread named dibs-callback, or inside dibs_process() with DIBS_CLIENT_NO_THREAD or
+ * PROCESS_CALLBACKS. May call every function that does not block; dibs_release() is allowed and
+ * does not block on a lost hold. `loss` is never NULL. A loss that is
+ * found by the release itself (DIBS_LOST, _TAKEN) is not reported here.
+ *
+ * A lost hold has to be released, too, here or anywhere: until then its handle and its memory
+ * stay. dibs_close() releases what is left.
  *
  * After dibs_release(), dibs_hold_detach() or dibs_release_async() has returned it does not begin
  * any more; but one that has begun before may still run, in its thread. So its data must not be

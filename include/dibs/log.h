@@ -73,10 +73,10 @@ typedef struct dibs_log_line {
   const dibs_log_field *const *fields;
 } dibs_log_line;
 
-/* Runs where dibs_lost_callback runs: one line after the other, in the order in which it happened,
- * also among on_event and on_lost; the client's mutex is not held. It may call what other
- * callbacks may (doc/guide/threads.md), also dibs_client_set_log(). What it does with this client
- * can lead to further lines: the limit bounds them. A callback that is slow delays other
+/* Runs as all callbacks (dibs_event_callback): one line after the other, in the order in which it
+ * happened, also among on_event and on_lost; the client's mutex is not held. It may call what
+ * other callbacks may, also dibs_client_set_log(). What it does with this client can
+ * lead to further lines: the limit bounds them. A callback that is slow delays other
  * callbacks, but no lock; while 256 lines wait for it, further ones are suppressed. */
 typedef void (*dibs_log_callback)(const dibs_log_line *line, void *data);
 
