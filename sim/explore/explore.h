@@ -242,7 +242,7 @@ typedef struct meeting_state {        /* of the barrier */
 typedef struct trial {
   const plan *plan;
   dibs_sim *sim;
-  bool is_ending, is_healed;
+  bool is_ending;
   life lives[LIVES_MAX];
   int life_count, slot_life[PROCESSES_MAX + 1];
   int64_t restart_at[PROCESSES_MAX + 1];
@@ -266,7 +266,7 @@ typedef struct trial {
   register_state written, added;
   meeting_state meeting;
   char peer_clients[PEERS_MAX][23];   /* as the id of a client of ours */
-  uint64_t cycles, looks, unknown_answers;
+  uint64_t cycles, looks;
   uint64_t grants, losses, kills;
   struct history_log log;
   bool traces;

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define LIMIT_SLACK_US 60000        /* of max_hold: as the end of a call, L7 */
 #define PARKING_MS 300
 
 wish wish_for(actor *a, action what, unsigned names, char mode)

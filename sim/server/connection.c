@@ -58,14 +58,6 @@ void connections_end_all(sim_server *s)
   }
 }
 
-sim_connection *connection_by_id(const sim_server *s, uint64_t id)
-{
-  for (sim_connection *c = s->first; c != NULL; c = c->next)
-    if (c->id == id)
-      return c;
-  return NULL;
-}
-
 static void end_with_fault(sim_connection *c, const char *fault)
 {
   reply r = reply_to_bytes(&c->output);

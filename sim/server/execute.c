@@ -176,7 +176,7 @@ void execute(sim_server *s, sim_connection *c, const slice *all, size_t count)
 {
   reply r = reply_to_bytes(c == NULL ? &s->answer : &c->output);
   const command *cmd = find(s, &r, all, count);
-  call one = { s, c, cmd, all, count, &r, false };
+  call one = { s, c, cmd, all, count, &r };
   uint64_t offset = s->offset;
 
   s->counts.commands += !s->is_looking;

@@ -20,7 +20,6 @@ typedef struct call {
   const slice *words;           /* the command's own name first */
   size_t count;
   reply *reply;
-  bool is_in_script;
 } call;
 
 enum {
@@ -200,7 +199,6 @@ void connection_close(sim_connection *c);         /* frees it */
 void connection_run(sim_connection *c);           /* what its input holds */
 void connection_finish(sim_connection *c);           /* by the server; hung up later */
 void connections_end_all(sim_server *s);          /* as by a kill: nothing is sent any more */
-sim_connection *connection_by_id(const sim_server *s, uint64_t id);
 
 /* ---- channels.c ---- */
 

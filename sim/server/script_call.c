@@ -49,7 +49,7 @@ static const command *find(sim_server *s, const slice *words, size_t count)
 static void run(scripting *g, const slice *words, size_t count, reply *r)
 {
   const command *cmd = find(g->server, words, count);
-  call one = { g->server, g->connection, cmd, words, count, r, true };
+  call one = { g->server, g->connection, cmd, words, count, r };
   const char *refused;
 
   if (cmd == NULL) {

@@ -269,7 +269,6 @@ bool drive_serve(drive *d);            /* whether somebody may give it input now
 void drive_wire_up(drive *d, wire *w);
 void drive_wire_down(drive *d, wire *w, const char *words);
 void drive_wire_bytes(drive *d, wire *w, const void *bytes, size_t size);
-void drive_forget(drive *d);           /* its process is dead */
 
 /* ---- canceller.c ---- */
 void cancellers_look(drive *d);

@@ -7,7 +7,6 @@
 #include "dialect/native.h"
 
 #define DATA_BYTES_MAX ((size_t)1 << 20)   /* of a value or element; a link accepts twice that */
-#define DATA_KEY_MAX ((size_t)64 << 10)    /* of a key of a map, or a member of a set */
 #define DATA_PAGE_BYTES ((size_t)3 << 19)  /* in the reply to a page */
 #define DATA_PAGE_COUNT 256        /* most entries; the first page of a walk has fewer */
 #define DATA_CURSOR_SIZE 24

@@ -52,12 +52,6 @@ static dibs_status channel_send(link *l, question_kind kind, const void *channel
   return DIBS_OK;
 }
 
-bool link_is_own_channel(const link *l, const void *channel, size_t size)
-{
-  return l->channel != NULL && strlen(l->channel) == size
-    && memcmp(l->channel, channel, size) == 0;
-}
-
 dibs_status link_subscribe(link *l, const void *channel, size_t size, bool is_sharded,
                            uint64_t tag, instant now)
 {

@@ -79,9 +79,6 @@ size_t link_unanswered(const link *l);
 /* When the oldest unanswered command was sent; INSTANT_NEVER: none. */
 instant link_unanswered_since(const link *l);
 
-/* Whether this is the channel of the settings. */
-bool link_is_own_channel(const link *l, const void *channel, size_t size);
-
 /* Further channels of a LINK_INBOX, READY; sharded: SSUBSCRIBE. Lost when it closes:
  * subscribe again. The event has `tag`. DIBS_ERR_NO_MEMORY: not sent. */
 dibs_status link_subscribe(link *l, const void *channel, size_t size, bool is_sharded,

@@ -6,7 +6,6 @@ each other are in src/cli/option_pairs.c; an option that takes a value needs one
 that `dibs run` does not have needs a subcommand in COMMANDS."""
 import os
 import re
-import subprocess
 
 from harness import *  # noqa
 import harness

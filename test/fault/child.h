@@ -55,7 +55,6 @@ void child_bystanders(struct world *w);
 
 void child_tell(struct child *self, const char *word);
 void child_obey(struct child *self, const char *word);     /* waits for that order */
-bool child_is_told(struct child *self);                    /* an order is there */
 /* Tells a failure unless `fact`; goes on. Returns `fact`. */
 bool child_check(struct child *self, bool fact, const char *format, ...)
   __attribute__((format(printf, 3, 4)));

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -89,13 +88,6 @@ void child_mark(struct child *self, const char *marker, int64_t times)
   int size = snprintf(line, sizeof(line), "M %lld %s\n", (long long)times, marker);
 
   (void)!write(self->reports, line, (size_t)size);
-}
-
-bool child_is_told(struct child *self)
-{
-  struct pollfd ready = { .fd = self->orders, .events = POLLIN };
-
-  return poll(&ready, 1, 0) > 0;
 }
 
 void child_obey(struct child *self, const char *word)

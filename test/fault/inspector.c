@@ -46,7 +46,6 @@ static void look(struct recorder *r, struct page *p, const dibs_inspection *seen
 
     recorder_put(r, &line);
   }
-  atomic_store(&p->locks[lock].waiters, (int32_t)seen->waiter_count);
 }
 
 int main(int argc, char **argv)

@@ -31,7 +31,6 @@ struct page_lock {
   _Atomic uint64_t entered;        /* critical sections so far */
   _Atomic uint64_t stale_refused, clashes, tail;
   _Atomic uint32_t limit;          /* permits there ever were at most */
-  _Atomic int32_t waiters;         /* as the inspector saw it last; -1: not yet */
   struct slot slots[SLOTS_MAX];
 };
 

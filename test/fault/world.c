@@ -83,7 +83,6 @@ void world_at_end(struct world *w, void (*stop)(void *data), void *data)
   w->stop_data = data;
 }
 
-const char *world_directory(const struct world *w) { return w->directory; }
 const struct page *world_page(const struct world *w) { return w->page; }
 
 void world_tell(struct world *w, struct record *r)

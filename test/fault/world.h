@@ -71,7 +71,6 @@ dibs_status world_open(struct world *w, dibs_client **ret_client);
 int world_adopt(struct world *w, struct test_server *s);   /* its number, from 1; ours: 0 */
 /* A proxy before the server; healed by world_settle(), and stopped by the world's end. */
 struct test_proxy *world_proxy(struct world *w);
-const char *world_directory(const struct world *w);
 /* What the scenario started itself: ended by this, after the workers, with the world. */
 void world_at_end(struct world *w, void (*stop)(void *data), void *data);
 
@@ -80,8 +79,6 @@ void world_at_end(struct world *w, void (*stop)(void *data), void *data);
 /* `kind`: 'm' mutex, 'r' read/write, 'p' semaphore of `limit` permits. Its number. All
  * before the first world_hire(). */
 int world_lock(struct world *w, char kind, const char *name, uint32_t limit);
-/* Sets a semaphore to another count, and records it. */
-void world_limit(struct world *w, int lock, uint32_t limit);
 const char *world_lock_key(struct world *w, int lock);     /* "dibs:m:{...}" */
 
 /* ---- workers ---- */
@@ -150,8 +147,6 @@ bool world_lease_is_lost(struct world *w, int lock, int ttl_ms, void (*end)(stru
 /* Looks at the queue of `lock` by dibs_inspect(), every few ms, from a process of its own,
  * until the world settles: C7 and the exact part of C8 know only what it saw. */
 void world_inspect(struct world *w, int lock);
-/* Whether so many wait for `lock` within `limit_ms`. */
-bool world_wait_for_waiters(struct world *w, int lock, int count, int limit_ms);
 
 /* ---- what must have happened (C13) ---- */
 

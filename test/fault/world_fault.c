@@ -226,22 +226,6 @@ void world_permits(struct world *w, int lock)
   client = dibs_close(client);
 }
 
-void world_limit(struct world *w, int lock, uint32_t limit)
-{
-  struct record r = { .op = OP_LIMIT, .phase = PHASE_INVOKE, .lock = (uint16_t)lock,
-                      .value = limit };
-  uint32_t old = w->locks[lock].limit;
-
-  w->locks[lock].limit = limit;
-  if (limit > atomic_load(&w->page->locks[lock].limit))
-    atomic_store(&w->page->locks[lock].limit, limit);
-  if (limit > old)                     /* counted from before it is raised ... */
-    world_tell(w, &r);
-  world_permits(w, lock);
-  if (limit <= old)                    /* ... and until after it was lowered */
-    world_tell(w, &r);
-}
-
 void world_prepare(struct world *w)
 {
   if (w->is_prepared)
@@ -255,7 +239,6 @@ void world_prepare(struct world *w)
   w->page = page_make(w->directory, w->lock_count);
   for (uint32_t i = 0; i < w->lock_count; i++) {
     atomic_store(&w->page->locks[i].limit, w->locks[i].limit);
-    atomic_store(&w->page->locks[i].waiters, -1);
     if (w->locks[i].kind == 'p')
       world_permits(w, (int)i);
   }

@@ -197,20 +197,3 @@ void world_end_inspectors(struct world *w)
   }
   w->inspector_count = 0;
 }
-
-struct crowd { int lock, count; };
-
-static bool so_many_wait(struct world *w, void *data)
-{
-  const struct crowd *c = data;
-
-  return atomic_load(&w->page->locks[c->lock].waiters) >= c->count;
-}
-
-bool world_wait_for_waiters(struct world *w, int lock, int count, int limit_ms)
-{
-  struct crowd c = { lock, count };
-
-  world_inspect(w, lock);
-  return world_until(w, limit_ms, so_many_wait, &c);
-}

@@ -217,25 +217,6 @@ static void permits_that_came_back_do_not_count(void **state)
   assert_int_equal(story_found(&s, CHECK_PERMITS), 0);
 }
 
-static void a_lower_count_binds_later_grants_only(void **state)
-{
-  (void)state;
-  (void)permits(0, 0, 1, 3);
-  story_limit(&s, 5, 1);
-  assert_int_equal(story_found(&s, CHECK_PERMITS), 0);
-  (void)permits(1, 10, 11, 1);
-  assert_int_equal(story_found(&s, CHECK_PERMITS), 1);
-}
-
-static void a_higher_count_lets_more_in(void **state)
-{
-  (void)state;
-  (void)permits(0, 0, 1, 3);
-  story_limit(&s, 5, 4);
-  (void)permits(1, 10, 11, 1);
-  assert_int_equal(story_found(&s, CHECK_PERMITS), 0);
-}
-
 /* ---- C6 ---- */
 
 static uint64_t reads(int worker, double asked, double got, enum hold_mode mode)
@@ -289,8 +270,6 @@ int main(void)
     cmocka_unit_test_setup(as_many_permits_as_there_are_may_be_held, begin),
     cmocka_unit_test_setup(one_permit_too_many_is_found, begin),
     cmocka_unit_test_setup(permits_that_came_back_do_not_count, begin),
-    cmocka_unit_test_setup(a_lower_count_binds_later_grants_only, begin),
-    cmocka_unit_test_setup(a_higher_count_lets_more_in, begin),
     cmocka_unit_test_setup(readers_may_be_together, begin),
     cmocka_unit_test_setup(a_writer_beside_a_reader_is_found, begin),
     cmocka_unit_test_setup(a_reader_beside_a_writer_is_found, begin),

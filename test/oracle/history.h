@@ -41,7 +41,6 @@ enum op {
   OP_MARK,        /* runner: marker `lock` of run.txt was reached, `value` times more */
   OP_LIFE,        /* runner: worker `owner` started (INVOKE) or was seen dead (OK, killed not
                      before sent_ns; 0: it ended by itself); `value` which life */
-  OP_LIMIT,       /* runner: the semaphore `lock` has `value` permits from now on */
   OP_EXCUSED,     /* others ended the lease of this grant, or the server lost it: it may be
                      believed until that is reported, and is checked no more */
   OP_LAST = OP_EXCUSED

@@ -9,7 +9,7 @@
 
 static const char *const op_names[] = { "?", "LOCK", "TRY", "RELEASE", "SAMPLE", "LOST",
                                         "WRITE", "CLASH", "QUEUED", "STALL", "USAGE", "FAULT",
-                                        "MARK", "LIFE", "LIMIT", "EXCUSED" };
+                                        "MARK", "LIFE", "EXCUSED" };
 static const char *const phase_names[] = { "?", "ask", "ok", "fail", "info" };
 static const char *const mode_names[] = { "", "read", "write", "permits" };
 static const char *const usage_names[] = { "fds", "threads", "rss KiB", "cycles" };
@@ -92,8 +92,6 @@ static void add_runner(struct line *l, const struct history *h, const struct rec
     add(l, " %s", r->phase == PHASE_INVOKE ? "starts" : "is dead:");
     add_whom(l, r);
     add(l, " life %lld", (long long)r->value);
-  } else if (r->op == OP_LIMIT) {
-    add(l, " lock %u: %lld permits", r->lock, (long long)r->value);
   } else if (r->op == OP_QUEUED) {
     add(l, " lock %u look %llu rank %lld", r->lock, (unsigned long long)r->call,
         (long long)r->value);

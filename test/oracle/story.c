@@ -197,14 +197,6 @@ void story_usage(struct story *s, int worker, enum phase when, enum usage what, 
   r->value = value;
 }
 
-void story_limit(struct story *s, double at, uint32_t permits)
-{
-  struct record *r = add(s, at, RUNNER, OP_LIMIT, PHASE_INVOKE);
-
-  r->lock = 2;
-  r->value = permits;
-}
-
 size_t story_found(struct story *s, enum check check)
 {
   struct history *h = history_of(s->records, s->count, s->locks, s->lock_count);

@@ -44,7 +44,6 @@ void story_stall(struct story *s, int worker, double from, double to);
 void story_queued(struct story *s, double sent, double at, uint64_t look, int worker, int rank);
 uint64_t story_fault(struct story *s, enum fault kind, int worker, double begin, double end);
 void story_usage(struct story *s, int worker, enum phase when, enum usage what, int64_t value);
-void story_limit(struct story *s, double at, uint32_t permits);
 
 /* What `check` finds; the history must be whole. */
 size_t story_found(struct story *s, enum check check);

@@ -104,31 +104,6 @@ void check_readers(const struct history *h, const struct expectations *e, struct
 
 /* ---- C5 ---- */
 
-/* The most permits there were at any instant from `from` to `to`. */
-static uint64_t limit_between(const struct history *h, uint16_t lock, int64_t from, int64_t to)
-{
-  uint64_t limit = h->locks[lock].limit, most = 0;
-
-  for (size_t i = 0; i < h->count && h->records[i].at_ns <= to; i++) {
-    const struct record *r = &h->records[i];
-
-    if (r->op != OP_LIMIT || r->lock != lock)
-      continue;
-    if (r->at_ns > from && limit > most)
-      most = limit;
-    limit = (uint64_t)r->value;
-  }
-  return limit > most ? limit : most;
-}
-
-static bool has_limits(const struct history *h)
-{
-  for (size_t i = 0; i < h->count; i++)
-    if (h->records[i].op == OP_LIMIT)
-      return true;
-  return false;
-}
-
 static void keeps_to_limit(const struct history *h, const struct active *others,
                            const struct grant *g, struct findings *f)
 {
@@ -142,10 +117,6 @@ static void keeps_to_limit(const struct history *h, const struct active *others,
     if (line_count < 8)
       lines[line_count++] = others->all[i]->ok_at;
   }
-  if (sum <= limit)
-    return;
-  if (has_limits(h))
-    limit = limit_between(h, g->lock, g->invoked_ns, g->granted_ns);
   if (sum > limit)
     findings_add(f, CHECK_PERMITS, lines, line_count,
                  "\"%s\": %llu permits are believed at once, there are %llu",
