@@ -486,41 +486,6 @@ static void a_forced_unlock_is_told_lost_and_releases_nobody_else(void **state)
   expect_lost('r');
 }
 
-static void a_cancelled_ask_leaves_nothing(void **state)
-{
-  struct live_ask ask;
-
-  (void)state;
-  java_writes("given up", JAVA, TTL_MS);
-  wait_for(&ask, a, 'r', "given up", "redisson_rwlock:{given up}");
-  dibs_request_cancel(ask.request);
-  assert_true(live_ask_wait(&ask, SOON_MS));
-  assert_int_equal(ask.status, DIBS_CANCELLED);
-  java_writes_no_more("given up");
-  assert_int_equal(try(b, 'w', "given up"), DIBS_OK);
-  assert_true(live_until(SOON_MS, is_clean, NULL));
-}
-
-/* The script ran, its answer never came: asked again it must not count twice. */
-static void a_grant_whose_answer_is_lost_is_held_once(void **state)
-{
-  struct test_proxy *proxy = test_proxy_start(server);
-  dibs_client *c = open_at(test_proxy_url(proxy));
-  dibs_hold *hold;
-
-  (void)state;
-  for (const char *mode = "rw"; *mode != 0; mode++) {
-    give(c, take(c, *mode, "warm"));
-    test_proxy_lose_reply_to(proxy, "{once}");
-    hold = take(c, *mode, "{once}");
-    assert_int_equal(number("HLEN %s", "{once}"), 2);
-    give(c, hold);
-    assert_int_equal(number("EXISTS %s", "{once}"), 0);
-  }
-  c = dibs_close(c);
-  proxy = test_proxy_stop(proxy);
-}
-
 static void a_lock_of_another_kind_is_told(void **state)
 {
   dibs_hold *hold = NULL, *lock = NULL;
@@ -1009,8 +974,6 @@ int main(void)
     cmocka_unit_test_setup(a_writer_goes_on_as_a_reader_and_readers_come_in, empty),
     cmocka_unit_test_setup(the_watchdog_keeps_both_ends_of_a_reader, empty),
     cmocka_unit_test_setup(a_forced_unlock_is_told_lost_and_releases_nobody_else, empty),
-    cmocka_unit_test_setup(a_cancelled_ask_leaves_nothing, empty),
-    cmocka_unit_test_setup(a_grant_whose_answer_is_lost_is_held_once, empty),
     cmocka_unit_test_setup(a_lock_of_another_kind_is_told, empty),
     cmocka_unit_test_setup(permits_are_ids_with_ends_and_the_rest_is_a_number, empty),
     cmocka_unit_test_setup(java_s_permits_count_and_their_end_wakes, empty),

@@ -303,40 +303,6 @@ static void a_lease_is_given_back_by_its_token(void **state)
 
 /* ---- asking in vain ---- */
 
-static void a_cancelled_ask_leaves_nothing(void **state)
-{
-  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
-  struct live_ask ask;
-
-  (void)state;
-  spring_locks("given up", SPRING, TTL_MS);
-  live_ask_init(&ask);
-  live_ask_begin(&ask, a, "given up", &o);
-  assert_true(live_until(LIVE_LONG_MS, is_heard, REGISTRY "-channel"));
-  dibs_request_cancel(ask.request);
-  assert_true(live_ask_wait(&ask, SOON_MS));
-  assert_int_equal(ask.status, DIBS_CANCELLED);
-  spring_lets_go("given up");
-  assert_true(spring_tries("given up", OTHER_SPRING));
-  assert_true(live_until(SOON_MS, is_gone, "dibs:ask:{" REGISTRY ":given up}"));
-}
-
-/* The script ran, its answer never came: asked again it is still this ask's. */
-static void a_grant_whose_answer_is_lost_is_held_once(void **state)
-{
-  struct test_proxy *proxy = test_proxy_start(server);
-  dibs_client *c = open_at(test_proxy_url(proxy));
-
-  (void)state;
-  live_expect(c, dibs_release(take(c, "warm")), DIBS_OK);
-  test_proxy_lose_reply_to(proxy, REGISTRY ":once");
-  live_expect(c, dibs_release(take(c, "once")), DIBS_OK);
-  assert_true(is_gone(REGISTRY ":once"));
-  assert_int_equal(live_try(b, "once"), DIBS_OK);
-  c = dibs_close(c);
-  proxy = test_proxy_stop(proxy);
-}
-
 static void a_key_of_another_type_is_told(void **state)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -456,8 +422,6 @@ int main(void)
     cmocka_unit_test_setup(the_same_owner_enters_again, empty),
     cmocka_unit_test_setup(a_late_release_leaves_the_newer_lease_of_the_same_client, empty),
     cmocka_unit_test_setup(a_lease_is_given_back_by_its_token, empty),
-    cmocka_unit_test_setup(a_cancelled_ask_leaves_nothing, empty),
-    cmocka_unit_test_setup(a_grant_whose_answer_is_lost_is_held_once, empty),
     cmocka_unit_test_setup(a_key_of_another_type_is_told, empty),
     cmocka_unit_test_setup(several_locks_are_one_hold, empty),
     cmocka_unit_test_setup(what_the_dialect_lacks_is_unsupported_and_said, empty),

@@ -127,6 +127,15 @@ static release_answer ends(protocol n, uint64_t ask, char mode, uint64_t units)
   return a;
 }
 
+static void share_cancels(protocol n, uint64_t ask)
+{
+  share_ending e = { .name = NAME, .name_size = strlen(NAME), .lease = lease_of(&n, ask),
+                     .copies_us = COPIES_US };
+
+  assert_true(RENDERED(n.dialect->share_cancel, &n, world_buffer(w), true, &e));
+  assert_true(native_cancel_answer(stage_send()));
+}
+
 static renew_answer share_renews(protocol n, uint64_t ask, char mode, uint64_t units, int64_t ms)
 {
   lease_id l = lease_of(&n, ask);
@@ -376,6 +385,22 @@ static void a_cancelled_ask_is_over_in_each_dialect(void **state)
   }
 }
 
+static void a_cancelled_share_is_over_of_each_kind(void **state)
+{
+  (void)state;
+  for (const char *mode = "rwp"; *mode != 0; mode++) {
+    if (*mode == 'p')
+      sets(redisson(ANNA), 1);
+    assert_int_equal(shares(redisson(ANNA), 1, *mode, 1, true).outcome, ACQUIRE_GRANTED);
+    assert_int_equal(shares(redisson(ANNA), 1, *mode, 1, true).outcome, ACQUIRE_AGAIN);
+    share_cancels(redisson(ANNA), 1);
+    assert_int_equal(shares(redisson(ANNA), 1, *mode, 1, true).outcome, ACQUIRE_ENDED);
+    assert_int_equal(shares(redisson(ANNA), 2, *mode, 1, true).outcome, ACQUIRE_GRANTED);
+    assert_int_equal(ends(redisson(ANNA), 2, *mode, 1).outcome, RELEASE_DONE);
+    assert_string_equal(run("FLUSHALL"), "OK");
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -394,6 +419,7 @@ int main(void)
     CASE(each_end_of_a_plain_lock_is_published_once),
     REFUSED(a_plain_lock_is_released_without_the_right_to_publish),
     CASE(a_cancelled_ask_is_over_in_each_dialect),
+    CASE(a_cancelled_share_is_over_of_each_kind),
   };
 
   return stage_run(tests, stage_start, stage_stop);
