@@ -17,7 +17,7 @@ import cffi
 
 # In the order of their includes; the package uses no others.
 HEADERS = ('status', 'version', 'client', 'lock', 'inspect', 'async', 'acquire', 'rwlock',
-           'semaphore', 'many', 'latch', 'barrier', 'rate', 'election', 'data',
+           'semaphore', 'many', 'latch', 'barrier', 'rate', 'election', 'value', 'data',
            'guard', 'map', 'list', 'set', 'log', 'fleet', 'metrics', 'names')
 
 # All of them find their receiver by the number in the last argument: dibs/callbacks.py.
@@ -79,12 +79,12 @@ def flags(include, library):
     if include and library:
         return include, {'library_dirs': [library], 'runtime_library_dirs': [library]}
     try:
-        found = [subprocess.check_output(['pkg-config', '--variable=' + v, 'dibs'], text=True,
+        found = [subprocess.check_output(['pkg-config', '--variable=' + v, 'dibs-data'], text=True,
                                          stderr=subprocess.DEVNULL).strip()
                  for v in ('includedir', 'libdir')]
     except (OSError, subprocess.CalledProcessError):
-        raise SystemExit('dibs: the C library is needed: pkg-config finds no dibs.pc. Install '
-                         'libdibs, or set PKG_CONFIG_PATH to the directory of its dibs.pc.')
+        raise SystemExit('dibs: the C library is needed: pkg-config finds no dibs-data.pc. Install '
+                         'libdibs, or set PKG_CONFIG_PATH to the directory of its dibs-data.pc.')
     where = {'library_dirs': [found[1]]}
     if found[1] not in ('/usr/lib', '/lib'):
         where['runtime_library_dirs'] = [found[1]]
@@ -96,7 +96,7 @@ def builder(include=None, library=None):
     ffi = cffi.FFI()
     ffi.cdef(cdef(include))
     ffi.set_source('dibs._dibs', ''.join('#include <dibs/%s.h>\n' % h for h in HEADERS),
-                   libraries=['dibs'], include_dirs=[include], py_limited_api=STABLE_ABI,
+                   libraries=['dibs-data', 'dibs'], include_dirs=[include], py_limited_api=STABLE_ABI,
                    define_macros=[('Py_LIMITED_API', '0x03090000')] if STABLE_ABI else [], **where)
     return ffi
 

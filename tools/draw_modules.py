@@ -21,7 +21,7 @@ MARKED = re.compile(r'(<!-- modules: [^\n]*-->\n)(.*?)(<!-- end of modules -->)'
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/[^"]+"', re.M)
 PROGRAMS_USE = 'admin'
 COLUMNS = {'cli': 9, 'watch': 27, 'sim/explore': 32, 'sim/deployed': 48, 'sim/world': 40, 'api': 19,
-           'admin': 9,
+           'admin': 9, 'data': 19,
            'sim/server': 51, 'drive': 11, 'local': 31, 'engine': 11, 'link': 5, 'quorum': 17,
            'lock': 17, 'fleet': 27, 'sync': 37, 'topo': 11, 'hold': 23, 'dialect': 23,
            'request': 17, 'script': 17,

@@ -22,6 +22,8 @@ INLINE = re.compile(r'static inline\s+([^;{]*\))\s*\{.*?\n\}', re.S)
 FUNCTION_NAME = re.compile(r'\b(dibs_\w+)\s*\(')
 TYPE_NAME = re.compile(r'\b(dibs_\w+);\s*$')
 CALLBACK_NAME = re.compile(r'\(\*(dibs_\w+)\)')
+# In the head comment of a header; without it a program links -ldibs.
+LINKED = re.compile(r'Link with ((?:-ldibs[\w-]* ?)*-ldibs(?:-[a-z]+)?)')
 LABEL = re.compile(r'(Returns|Thread|Fork|Source|Since)\b:?\s+')
 PARAMETERS = re.compile(r'((?:`\w+`(?:, )?)+):? +')
 WIDE_PARAMETERS = re.compile(r'((?:`\w+`(?:, )?)+)(?:  +|: )')
@@ -40,6 +42,8 @@ class Fault(Exception):
 
 class Page:
     """`lines`: the comment; `code`: the declarations; `names`: the first is the page's own."""
+
+    libraries = '-ldibs'
 
     def __init__(self, header, line, lines, code, name, is_type):
         self.header, self.line, self.lines = header, line, lines
@@ -109,6 +113,9 @@ def pages_of(path):
             elif rest.strip() == '' and lines is not None and at > 0 and text[at - 1] == '\n':
                 lines = None                  # a comment of several declarations
             at = after + 1
+    linked = LINKED.search(text[:text.index('#define')])
+    for page in pages:
+        page.libraries = linked.group(1).strip() if linked else '-ldibs'
     return pages
 
 
@@ -220,6 +227,7 @@ def page_text(page, known, version):
     out = ['.\\" Made by tools/man3.py from <%s>.' % page.header,
            '.TH %s 3 "" "dibs %s" "Library calls of dibs"' % (page.names[0], version),
            '.SH NAME', ', '.join(page.names) + ' \\- ' + roff(summary(page)),
+           '.SH LIBRARY', roff('Link with %s.' % page.libraries),
            '.SH SYNOPSIS', '.nf', '.B #include <%s>' % page.header, '.sp',
            verbatim('\n\n'.join(page.code)), '.fi']
     parts = parts_of(page)

@@ -41,6 +41,8 @@ LAYERS = {
     'api': ['base', 'resp', 'request', 'link', 'topo', 'script', 'dialect', 'sync', 'hold', 'lock',
             'engine', 'drive', 'local'],
     'admin': ['base', 'topo', 'script', 'dialect', 'api'],
+    # libdibs-data: of api only what libdibs exports for it.
+    'data': ['api/private.h'],
     # Of base only what has no state and allocates nothing.
     'watch': ['fleet/metrics_text.h'],
     'cli': ['base/dialects.h', 'base/errno_text.h', 'base/fence.h', 'base/hash_tag.h',
@@ -101,7 +103,7 @@ HEAP_ROOMS = ['cli', 'local', 'watch']
 # later. The command fills the free ones when it begins.
 OPENERS = ['open', 'openat', 'socket', 'eventfd', 'timerfd_create', 'epoll_create1', 'signalfd',
            'memfd_create', 'inotify_init1', 'accept4', 'pipe2', 'socketpair', 'opendir', 'fopen']
-OPENER_ROOMS = ['drive', 'local', 'api', 'admin']
+OPENER_ROOMS = ['drive', 'local', 'api', 'admin', 'data']
 # Where something belongs to no client.
 HEAP_FILES = {
     'src/base/plain_memory.h': 'the default of dibs_allocator, and of what may outlive its client',

@@ -9,6 +9,8 @@
  * Results are those of 0.5, but for one: where wait_ms is 0, callbacks get DIBS_BUSY, not
  * DIBS_TIMED_OUT.
  *
+ * A program that uses maps, lists or sets links -ldibs-data -ldibs since 0.6.
+ *
  * The compiler says that this file is in use. DIBS_COMPAT_QUIET, defined before, ends that. */
 #ifndef DIBS_COMPAT_0_5_H
 #define DIBS_COMPAT_0_5_H

@@ -5,6 +5,8 @@
  * the client's prefix, and bytes are stored unchanged, which Java reads and writes with
  * StringCodec or ByteArrayCodec. Names are as for locks: 1 .. 512 bytes, no '}' at the start.
  *
+ * Link with -ldibs-data -ldibs. pkg-config: dibs-data; CMake: dibs::data.
+ *
  * A call that changes something is sent once. If its reply is lost it returns DIBS_UNKNOWN
  * and is not repeated; the program must decide. A call that only reads is
  * repeated by the library. */
@@ -16,23 +18,11 @@
 #include <stdint.h>
 
 #include <dibs/client.h>
+#include <dibs/value.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define DIBS_DATA_MAX 1048576   /* bytes in a value of a map or an element of a list */
-#define DIBS_KEY_MAX 65536      /* bytes in a key of a map or a member of a set */
-
-/* Bytes that a call returns, with a zero after the last one. Free with
- * dibs_value_free(). */
-typedef struct dibs_value {
-  char *bytes;
-  size_t size;
-} dibs_value;
-
-/* Frees a value. Returns NULL; NULL allowed. Also after dibs_close(). Thread: any. Since 0.5 */
-DIBS_API dibs_value *dibs_value_free(dibs_value *value);
 
 /* Results of all functions on data, in addition to those of each:
  *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/data.hpp - maps, lists and sets that Java programs share: thin classes over the C
  * functions of data.h, map.h, list.h and set.h, which say all the rest. Keys and values are
- * bytes, taken as std::string_view and given as std::string. All of them throw dibs::error. */
+ * bytes, taken as std::string_view and given as std::string. All of them throw dibs::error.
+ * Link with -ldibs-data -ldibs. */
 #ifndef DIBS_DATA_HPP
 #define DIBS_DATA_HPP
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/dibs.h - distributed locks and synchronizers on Redis and Valkey: all of it. The pages that
- * the headers name, doc/guide/... and doc/design/..., are installed in share/doc/dibs/.
+/* dibs/dibs.h - distributed locks and synchronizers on Redis and Valkey: all of it. Declarations
+ * only: a program that calls functions of map.h, list.h, set.h or data.h links libdibs-data, too;
+ * others do not need it. The pages that the headers name, doc/guide/... and doc/design/..., are
+ * installed in share/doc/dibs/.
  *
  * Where to begin: one program at a time, with a limit of the wait: dibs_lock() (lock.h). A report
  * of a loss: on_lost of dibs_lock_options, or dibs_hold_fd(). In your own loop: dibs_fd(),
@@ -35,6 +37,7 @@
 #include <dibs/semaphore.h>
 #include <dibs/set.h>
 #include <dibs/status.h>
+#include <dibs/value.h>
 #include <dibs/version.h>
 
 #endif

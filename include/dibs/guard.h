@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <dibs/data.h>
 #include <dibs/latch.h>
 #include <dibs/lock.h>
+#include <dibs/value.h>
 
 #ifdef __cplusplus
 extern "C" {

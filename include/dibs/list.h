@@ -2,8 +2,8 @@
 /* dibs/list.h - lists of bytes: Redisson's RList and RQueue, a list of the server. (dibs_list()
  * of lock.h walks over lock names and is unrelated.)
  *
- * See the head of data.h for names, bytes and results. An element has at
- * most DIBS_DATA_MAX bytes. Indexes count from 0; if stated, -1 is the last. */
+ * Link with -ldibs-data -ldibs. See the head of data.h for names, bytes and results. An element
+ * has at most DIBS_DATA_MAX bytes. Indexes count from 0; if stated, -1 is the last. */
 #ifndef DIBS_LIST_H
 #define DIBS_LIST_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/map.h - maps from bytes to bytes: Redisson's RMap, a hash of the server.
  *
- * See the head of data.h for names, bytes and results. A key has at most
- * DIBS_KEY_MAX bytes, a value DIBS_DATA_MAX. For writes that an outdated holder must not make,
- * dibs_guarded_hset() and dibs_guarded_hdel() (guard.h) work on the same maps. */
+ * Link with -ldibs-data -ldibs. See the head of data.h for names, bytes and results. A key has
+ * at most DIBS_KEY_MAX bytes, a value DIBS_DATA_MAX. For writes that an outdated holder must not
+ * make, dibs_guarded_hset() and dibs_guarded_hdel() (guard.h) work on the same maps. */
 #ifndef DIBS_MAP_H
 #define DIBS_MAP_H
 

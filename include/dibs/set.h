@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/set.h - sets of bytes: Redisson's RSet, a set of the server.
  *
- * See the head of data.h for names, bytes and results. A member has at
- * most DIBS_KEY_MAX bytes. */
+ * Link with -ldibs-data -ldibs. See the head of data.h for names, bytes and results. A member
+ * has at most DIBS_KEY_MAX bytes. */
 #ifndef DIBS_SET_H
 #define DIBS_SET_H
 

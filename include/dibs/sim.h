@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/sim.h - your program, several machines and a server in one thread, one seed.
  *
- * Link with -ldibs-sim instead of -ldibs: every dibs_* function is the real one, but below
- * it there are no sockets, threads and clocks. Programs are functions that call dibs as
+ * Link with -ldibs-sim instead of -ldibs and -ldibs-data: every dibs_* function is the real one,
+ * but below it there are no sockets, threads and clocks. Programs are functions that call dibs as
  * always; time is virtual and costs nothing; faults of networks, machines and servers
  * happen when you inject them, or when the seed does, and happen again
  * exactly when you run the same seed again.

@@ -66,7 +66,14 @@ class Dibs(ConanFile):
         rm(self, '*.a' if self.options.shared else '*.so*', os.path.join(self.package_folder, 'lib'))
 
     def package_info(self):
-        self.cpp_info.libs = ['dibs']
-        self.cpp_info.system_libs = ['pthread']
-        self.cpp_info.set_property('cmake_target_name', 'dibs::dibs')
-        self.cpp_info.set_property('pkg_config_name', 'dibs')
+        # With the names that find_package() and pkg-config have for an installed dibs.
+        core, data = self.cpp_info.components['core'], self.cpp_info.components['data']
+        core.libs = ['dibs']
+        core.system_libs = ['pthread']
+        core.requires = ['hiredis::hiredis', 'inih::inih', 'openssl::openssl']
+        core.set_property('cmake_target_name', 'dibs::dibs')
+        core.set_property('pkg_config_name', 'dibs')
+        data.libs = ['dibs-data']
+        data.requires = ['core']
+        data.set_property('cmake_target_name', 'dibs::data')
+        data.set_property('pkg_config_name', 'dibs-data')

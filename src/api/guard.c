@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/call.h"
-#include "api/data.h"
+#include "api/value.h"
 #include "api/writing.h"
 #include "sync/guard.h"
 
@@ -449,7 +449,7 @@ static dibs_status read_hand_out(client_record *c, const guarded_read *g, const 
 
   if (!native_guarded_value(r, &value, &fence))
     return client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a guarded read");
-  status = data_value_out(c, &value, true, g->ret_value);
+  status = value_out(c, &value, true, g->ret_value);
   if (status == DIBS_OK && g->ret_fence != NULL)
     *g->ret_fence = fence;
   return status;

@@ -6,20 +6,6 @@
 
 #include "dialect/internal.h"
 
-resp_argument word_of(const text *t)
-{
-  assert(!t->is_cut);
-  return (resp_argument){ t->at, t->used };
-}
-
-resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value)
-{
-  text t = text_over(bytes, NUMBER_SIZE);
-
-  text_add_uint(&t, value);
-  return word_of(&t);
-}
-
 resp_argument word_time(char bytes[NUMBER_SIZE], int64_t us)
 {
   return word_uint(bytes, us > 0 ? (uint64_t)us : 0);

@@ -9,7 +9,7 @@
  *
  * The peer may be malicious. Limits are checked when a size is announced (elements) or when
  * bytes arrive (payload, unfinished input), never after an allocation of the announced size. */
-#include "resp/resp.h"
+#include "resp/reply.h"
 
 #include <assert.h>
 #include <string.h>
@@ -24,12 +24,6 @@
 #define SCRATCH_KEPT_BYTES 65536
 /* Complete replies that have not been taken may have this multiple of bytes_max. */
 #define UNREAD_FACTOR 4
-
-struct resp_reply {
-  memory memory;
-  size_t count;
-  resp_node nodes[];
-};
 
 struct resp_reader {
   memory memory;
@@ -46,34 +40,6 @@ struct resp_reader {
   char seen[SEEN_BYTES];   /* the parser's position: it drops its input after errors */
   size_t seen_size;
 };
-
-/* ---- replies ---- */
-
-const resp_node *resp_root(const resp_reply *reply)
-{
-  return &reply->nodes[0];
-}
-
-const resp_node *resp_child(const resp_reply *reply, const resp_node *parent, size_t i)
-{
-  size_t at = (size_t)(parent - reply->nodes) + 1;
-
-  assert(at <= reply->count);
-  if (parent->kind != RESP_ARRAY || i >= (uint64_t)parent->integer)
-    return NULL;
-  while (i-- > 0)
-    at = reply->nodes[at].end;
-  return &reply->nodes[at];
-}
-
-resp_reply *resp_reply_free(resp_reply *reply)
-{
-  if (reply != NULL) {
-    memory m = reply->memory;
-    mem_free(&m, reply);
-  }
-  return NULL;
-}
 
 /* ---- faults ---- */
 

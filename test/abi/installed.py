@@ -53,11 +53,12 @@ def run(words, **options):
 
 
 def runs(program, installed, library):
-    """Starts a program of the outside project and looks at what it says and loads: of the two
-    shared libraries of the package `library` alone, or none ('')."""
+    """Starts a program of the outside project and looks at what it says and loads: of the
+    shared libraries of the package those in `library` alone, or none ('')."""
     environment = installed.environment()
     loaded = run(['ldd', program], env=environment)
-    if [name for name in ('libdibs', 'libdibs-sim') if f'{name}.so' in loaded] != library.split():
+    libraries = ('libdibs', 'libdibs-data', 'libdibs-sim')
+    if [name for name in libraries if f'{name}.so' in loaded] != library.split():
         raise Failed(f'{program} loads:\n{loaded}')
     if not library:
         environment.pop('LD_LIBRARY_PATH')
@@ -66,18 +67,19 @@ def runs(program, installed, library):
         raise Failed(f'{program} said {said}')
 
 
-def with_pkg_config(installed, is_static):
+def with_pkg_config(installed, is_static, package='dibs', source='program.c', library='libdibs'):
     options = ['--static'] if is_static else []
     flags = shlex.split(run(
         ['pkg-config', f'--define-variable=prefix={installed.prefix}', '--cflags', '--libs',
-         *options, 'dibs'], env=installed.environment()))
+         *options, package], env=installed.environment()))
     if is_static:
-        flags = [os.path.join(installed.libdir, 'libdibs.a') if flag == '-ldibs' else flag
-                 for flag in flags]
+        flags = [os.path.join(installed.libdir, f'lib{flag[2:]}.a')
+                 if flag in ('-ldibs', '-ldibs-data') else flag for flag in flags]
     program = os.path.join(installed.place, f'pkg-{is_static}')
     run([*installed.compiler, '-Wall', '-Werror', '-o', program,
-         os.path.join(installed.outside, 'program.c'), *flags])
-    runs(program, installed, '' if is_static else 'libdibs')
+         os.path.join(installed.outside, source), *flags])
+    runs(program, installed, '' if is_static else library)
+    return program
 
 
 def pkg_config_shared(installed):
@@ -86,6 +88,39 @@ def pkg_config_shared(installed):
 
 def pkg_config_static(installed):
     with_pkg_config(installed, True)
+
+
+def data_shared(installed):
+    with_pkg_config(installed, False, 'dibs-data', 'data.c', 'libdibs libdibs-data')
+
+
+def data_static(installed):
+    with_pkg_config(installed, True, 'dibs-data', 'data.c')
+
+
+def two_versions_are_refused(installed):
+    """A libdibs of another version of the same soname: the loader says so, nothing runs."""
+    program = with_pkg_config(installed, False, 'dibs-data', 'data.c', 'libdibs libdibs-data')
+    names = re.findall(r'(dibs_\w+)@(DIBS_\w+)', run(
+        ['nm', '-D', program, os.path.join(installed.libdir, 'libdibs-data.so')]))
+    with open(os.path.join(installed.outside, '../symbols.txt'), encoding='utf-8') as listed:
+        public = listed.read().split()
+    other = os.path.join(installed.place, 'other')
+    os.makedirs(other)
+    with open(os.path.join(other, 'libdibs.c'), 'w', encoding='utf-8') as source:
+        source.write(''.join(f'void {name}(void);\nvoid {name}(void) {{}}\n' for name in
+                             sorted({name for name, _ in names} | set(public))))
+    with open(os.path.join(other, 'libdibs.map'), 'w', encoding='utf-8') as nodes:
+        nodes.write('DIBS_0 { global: dibs_[!p]*; dibs_p[!r]*; dibs_pr[!i]*; };\n'
+                    'DIBS_PRIVATE_0.0.0 { global: dibs_private_*; };\n')
+    soname = 'libdibs.so.' + '.'.join(installed.version.split('.')[:2])
+    run([*installed.compiler, '-shared', '-fPIC', '-o', os.path.join(other, soname),
+         os.path.join(other, 'libdibs.c'), f'-Wl,-soname,{soname}',
+         '-Wl,--version-script=' + os.path.join(other, 'libdibs.map')])
+    done = subprocess.run([program], capture_output=True, text=True, check=False, env=dict(
+        installed.environment(), LD_LIBRARY_PATH=f'{other}:{installed.libdir}'))
+    if done.returncode == 0 or 'DIBS_PRIVATE_' + installed.version not in done.stderr:
+        raise Failed(f'exit {done.returncode}: {done.stdout}{done.stderr}')
 
 
 def cpp_of_two_standards(installed):
@@ -119,6 +154,8 @@ def cmake_both(installed):
     run(['cmake', '--build', build])
     runs(os.path.join(build, 'with_shared'), installed, 'libdibs')
     runs(os.path.join(build, 'with_static'), installed, '')
+    runs(os.path.join(build, 'with_data'), installed, 'libdibs libdibs-data')
+    runs(os.path.join(build, 'with_data_static'), installed, '')
     if os.path.exists(os.path.join(build, 'with_cpp')):
         runs(os.path.join(build, 'with_cpp'), installed, 'libdibs')
     if os.path.exists(os.path.join(build, 'with_sim')) != has_sim(installed):
@@ -143,6 +180,7 @@ def what_cmake_accepts(installed):
               f'{major}.{minor}...{major + 1}.0': True,
               f'{major}.{minor - 1}...<{major}.{minor}': False,
               f'{major}.{minor} COMPONENTS sim': has_sim(installed),
+              f'{major}.{minor} COMPONENTS data': True,
               f'{major}.{minor} COMPONENTS nonsense': False}
     if major == 0:
         wanted[f'{major}.{minor - 1}'] = False
@@ -208,7 +246,8 @@ def no_file_outside(installed):
                 raise Failed(f'{path} does not belong into an installation')
 
 
-CASES = [pkg_config_shared, pkg_config_static, cpp_of_two_standards, cmake_both,
+CASES = [pkg_config_shared, pkg_config_static, data_shared, data_static, two_versions_are_refused,
+         cpp_of_two_standards, cmake_both,
          what_cmake_accepts, a_simulated_program,
          what_the_headers_name_is_installed, the_command_runs, no_file_outside]
 

@@ -63,7 +63,7 @@ class Runner:
         source = os.path.join(self.place, 'program.c')
         program = os.path.join(self.place, 'program')
         is_sim = '<dibs/sim.h>' in code
-        library = ['-L', self.libdir, '-ldibs']
+        library = ['-L', self.libdir, '-ldibs-data', '-ldibs']
         if is_sim:
             library = ['-L', self.simdir, '-ldibs-sim']
             if not glob.glob(os.path.join(self.simdir, 'libdibs-sim.*')):
@@ -89,7 +89,8 @@ class Runner:
         for standard in ('c++17', 'c++20'):
             complaint = run([compiler, f'-std={standard}', *FLAGS, '-I',
                              os.path.join(self.root, 'include'), '-o', program, source,
-                             '-L', self.libdir, '-ldibs', '-pthread'], self.environment)
+                             '-L', self.libdir, '-ldibs-data', '-ldibs', '-pthread'],
+                            self.environment)
             complaint = complaint or self.in_sandbox([program])
             if complaint:
                 return complaint

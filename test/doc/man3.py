@@ -44,7 +44,8 @@ def make(header):
 
 
 def every_exported_function_has_a_page_that_names_it():
-    exported = re.findall(r'^dibs_\w+', read(os.path.join(ROOT, 'test/abi/symbols.txt')), re.M)
+    exported = [name for path in ('symbols.txt', 'symbols-data.txt')
+                for name in re.findall(r'^dibs_\w+', read(os.path.join(ROOT, 'test/abi', path)), re.M)]
     for name in exported:
         names = re.search(r'\.SH NAME\n(.*?) \\-', page(name)).group(1).split(', ')
         if name not in names:

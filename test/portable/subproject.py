@@ -13,15 +13,16 @@ import sys
 import tempfile
 
 ROOT = os.path.abspath(sys.argv[1])
-PROGRAM = os.path.join(ROOT, 'test/abi/outside/program.c')
+PROGRAMS = [os.path.join(ROOT, 'test/abi/outside', name) for name in ('program.c', 'data.c')]
 MESON = """project('outside', 'c')
 executable('program', 'program.c', dependencies: dependency('dibs'))
+executable('data', 'data.c', dependencies: dependency('dibs-data'))
 """
 WRAP = """[wrap-file]
 directory = dibs
 
 [provide]
-dependency_names = dibs
+dependency_names = dibs, dibs-data
 """
 CMAKE = """cmake_minimum_required(VERSION 3.16)
 project(outside C)
@@ -30,6 +31,8 @@ FetchContent_Declare(dibs SOURCE_DIR "${CMAKE_SOURCE_DIR}/dibs")
 FetchContent_MakeAvailable(dibs)
 add_executable(program program.c)
 target_link_libraries(program PRIVATE dibs::dibs)
+add_executable(data data.c)
+target_link_libraries(data PRIVATE dibs::data)
 """
 
 
@@ -74,8 +77,9 @@ def by_a_meson_wrap(place):
     unwanted = [line for line in made.splitlines() if '_test.p/' in line or 'dibs-sim.so' in line]
     if unwanted:
         raise Failed('a part of another project builds more than it needs: ' + unwanted[0])
-    run('ninja', '-C', build, 'program')
+    run('ninja', '-C', build, 'program', 'data')
     says_ok(os.path.join(build, 'program'), place)
+    says_ok(os.path.join(build, 'data'), place)
 
 
 def by_cmake_fetch_content(place):
@@ -85,6 +89,7 @@ def by_cmake_fetch_content(place):
     run('cmake', '-S', place, '-B', build, '-G', 'Ninja')
     run('cmake', '--build', build)
     says_ok(os.path.join(build, 'program'), place)
+    says_ok(os.path.join(build, 'data'), place)
 
 
 def main():
@@ -100,7 +105,8 @@ def main():
             print(f'ok {number} - {case.__name__} # SKIP {needs} or git is not installed')
             continue
         with tempfile.TemporaryDirectory(prefix='dibs-outside-') as place:
-            shutil.copy(PROGRAM, place)
+            for program in PROGRAMS:
+                shutil.copy(program, place)
             try:
                 case(place)
                 print(f'ok {number} - {case.__name__}')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_set.c - sets. */
-#include "api/data.h"
+/* data/data_set.c - sets. */
+#include "data/data.h"
 
 #include <dibs/set.h>
 
@@ -61,10 +61,10 @@ typedef struct set_walk {
 
 static bool tell(const set_walk *walk, const data_value *member)
 {
-  int before = drive_enter_callback();
+  int before = dibs_private_enter_callback();
   bool goes_on = walk->callback(data_bytes_of(member), walk->data);
 
-  drive_leave_callback(before);
+  dibs_private_leave_callback(before);
   return goes_on;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data.h - what the calls on maps, lists and sets share: checks, one request and its
+/* data/data.h - what the calls on maps, lists and sets share: checks, one request and its
  * reply, walks in pages.
  *
  * A request that changes data is sent once: the reply to a repeated HSETNX or LPOP would
@@ -9,8 +9,7 @@
 
 #include <dibs/data.h>
 
-#include "api/api.h"
-#include "dialect/data.h"
+#include "api/private.h"
 
 /* Arguments of a call; `fault`: NULL, or why they are refused; `long_one`: NULL, or which
  * of them has `size` bytes, more than `limit`. */
@@ -45,21 +44,14 @@ typedef bool (*data_visit)(client_record *c, const resp_reply *r, const data_pag
 /* Walks over a map or set by cursor. `w` is of a page. */
 dibs_status data_walk(dibs_client *client, data_wish *w, data_visit visit, void *data);
 
-/* Reads one page of a pinned client; question_deinit(q) must follow in any case. */
-dibs_status data_ask_page(client_record *c, const data_call *call, question *q,
+/* Reads one page of a pinned client. The reply is to be freed in any case; it may be NULL. */
+dibs_status data_ask_page(client_record *c, const data_call *call, resp_reply **ret_reply,
                           data_page *ret_page);
 
 /* All checks, without a request; client pinned. */
 dibs_status data_check(client_record *c, data_wish *w);
-/* Client pinned, arguments checked; question_deinit(q) must follow in any case. */
-dibs_status data_run(client_record *c, const data_call *call, question *q);
-dibs_status data_run_until(client_record *c, const data_call *call, question *q,
-                           instant give_up_at);
-/* Copies a value for the program. */
-dibs_status data_value_out(client_record *c, const data_value *v, bool is_read,
-                           dibs_value **ret_value);
-dibs_status data_hand_out(client_record *c, data_verb verb, const resp_reply *r,
-                          dibs_value **ret_value);
+/* Client pinned, arguments checked. DIBS_OK: the reply, to be freed; otherwise NULL. */
+dibs_status data_run(client_record *c, const data_call *call, resp_reply **ret_reply);
 dibs_bytes data_bytes_of(const data_value *v);
 dibs_status data_answer_is_odd(client_record *c);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_list.c - lists; waiting for an element is in data_take.c. */
-#include "api/data.h"
+/* data/data_list.c - lists; waiting for an element is in data_take.c. */
+#include "data/data.h"
 
 #include <dibs/list.h>
 
@@ -122,10 +122,10 @@ typedef struct list_walk {
 
 static bool tell(const list_walk *walk, const data_value *element)
 {
-  int before = drive_enter_callback();
+  int before = dibs_private_enter_callback();
   bool goes_on = walk->callback(walk->index, data_bytes_of(element), walk->data);
 
-  drive_leave_callback(before);
+  dibs_private_leave_callback(before);
   return goes_on;
 }
 
@@ -150,14 +150,14 @@ static dibs_status pages_walk(client_record *c, data_call *call, list_walk *walk
   dibs_status status = DIBS_OK;
 
   while (status == DIBS_OK && is_more) {
-    question q;
+    resp_reply *reply = NULL;
     data_page page;
 
     call->number = (int64_t)walk->index;
     call->count = walk->left < DATA_PAGE_COUNT ? (int64_t)walk->left : DATA_PAGE_COUNT;
-    status = data_ask_page(c, call, &q, &page);
-    is_more = status == DIBS_OK && page_visit(walk, q.reply, &page);
-    question_deinit(&q);
+    status = data_ask_page(c, call, &reply, &page);
+    is_more = status == DIBS_OK && page_visit(walk, reply, &page);
+    resp_reply_free(reply);
   }
   return status;
 }
@@ -166,7 +166,7 @@ dibs_status dibs_list_range(dibs_client *client, const char *name, uint64_t inde
                             uint64_t count, dibs_list_element_callback callback, void *data)
 {
   client_record *c;
-  dibs_status status = client_begin(client, true, &c);
+  dibs_status status = dibs_private_begin(client, &c);
   data_wish w = data_wish_of(DATA_LIST_PAGE, name);
   list_walk walk = { .callback = callback, .data = data, .index = index,
                      .left = count > 0 ? count : UINT64_MAX };
@@ -180,5 +180,5 @@ dibs_status dibs_list_range(dibs_client *client, const char *name, uint64_t inde
   status = data_check(c, &w);
   if (status == DIBS_OK)
     status = pages_walk(c, &w.call, &walk);
-  return client_end(c, status);
+  return dibs_private_end(c, status);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_map.c - maps. */
-#include "api/data.h"
+/* data/data_map.c - maps. */
+#include "data/data.h"
 
 #include <dibs/map.h>
 
@@ -114,10 +114,10 @@ typedef struct map_walk {
 
 static bool tell(const map_walk *walk, const data_value *key, const data_value *value)
 {
-  int before = drive_enter_callback();
+  int before = dibs_private_enter_callback();
   bool goes_on = walk->callback(data_bytes_of(key), data_bytes_of(value), walk->data);
 
-  drive_leave_callback(before);
+  dibs_private_leave_callback(before);
   return goes_on;
 }
 
@@ -127,14 +127,14 @@ static bool visit_alone(client_record *c, map_walk *walk, const data_value *key)
   data_call call = { .verb = DATA_MAP_GET, .name = walk->name, .key = { key->bytes, key->size } };
   bool goes_on = true;
   data_value value;
-  question q;
+  resp_reply *reply = NULL;
 
-  walk->status = data_run(c, &call, &q);
-  if (walk->status == DIBS_OK && !data_value_answer(q.reply, &value))
+  walk->status = data_run(c, &call, &reply);
+  if (walk->status == DIBS_OK && !data_value_answer(reply, &value))
     walk->status = data_answer_is_odd(c);
   if (walk->status == DIBS_OK && value.is_there)
     goes_on = tell(walk, key, &value);
-  question_deinit(&q);
+  resp_reply_free(reply);
   return goes_on && walk->status == DIBS_OK;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data.c - one call on a map, list or set: checks its arguments, sends one command and
+/* data/data.c - one call on a map, list or set: checks its arguments, sends one command and
  * interprets the reply; and the calls that are the same for all kinds. */
-#include "api/data.h"
+#include "data/data.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #define TTL_MAX 1000000000000000       /* 30 000 years: far below the limit of the server */
@@ -74,62 +73,48 @@ static dibs_status length_refuse(client_record *c, const data_wish *w)
   text_add(&why, " bytes; ");
   text_add_uint(&why, w->limit);
   text_add(&why, " are the most");
-  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+  return dibs_private_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
 dibs_status data_check(client_record *c, data_wish *w)
 {
-  dibs_status status = name_check(c, w->call.name.bytes, w->call.name.size);
+  dibs_status status = dibs_private_name_check(c, w->call.name.bytes, w->call.name.size);
 
   if (status == DIBS_OK && w->fault != NULL)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, w->fault);
+    status = dibs_private_refuse(c, DIBS_ERR_ARGUMENT, w->fault);
   if (status == DIBS_OK && w->long_one != NULL)
     status = length_refuse(c, w);
-  return status == DIBS_OK ? one_place_check(c) : status;
+  return status == DIBS_OK ? dibs_private_one_place_check(c) : status;
 }
 
-dibs_status data_run_until(client_record *c, const data_call *call, question *q,
-                           instant give_up_at)
+dibs_status data_run(client_record *c, const data_call *call, resp_reply **ret_reply)
 {
-  bool is_read = data_is_read(call->verb);
-  request k;
-  dibs_status status;
-
-  request_init(&k, &c->memory);
-  (void)data_encode(&c->names, &k, call);        /* an incomplete one is refused */
-  status = question_run_by(c, q, &k, (sync_op){ .give_up_at = give_up_at, .is_once = !is_read });
-  request_deinit(&k);
-  return is_read ? question_read_only(status) : status;
-}
-
-dibs_status data_run(client_record *c, const data_call *call, question *q)
-{
-  return data_run_until(c, call, q, client_give_up_at(c));
+  return dibs_private_data_run(c, call, INSTANT_NEVER, ret_reply);
 }
 
 dibs_status data_answer_is_odd(client_record *c)
 {
-  return client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a data script");
+  return dibs_private_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a data script");
 }
 
 dibs_status data_ask_integer(dibs_client *client, data_wish *w, int64_t *ret_value)
 {
   client_record *c;
-  dibs_status status = client_begin(client, true, &c);
+  dibs_status status = dibs_private_begin(client, &c);
   int64_t value = 0;
-  question q = { .end.status = DIBS_OK };
+  resp_reply *reply = NULL;
 
   if (status != DIBS_OK)
     return status;
   status = data_check(c, w);
   if (status == DIBS_OK)
-    status = data_run(c, &w->call, &q);
-  if (status == DIBS_OK && !data_integer_answer(q.reply, &value))
+    status = data_run(c, &w->call, &reply);
+  if (status == DIBS_OK && !data_integer_answer(reply, &value))
     status = data_answer_is_odd(c);
   if (status == DIBS_OK)
     *ret_value = value;
-  question_deinit(&q);
-  return client_end(c, status);
+  resp_reply_free(reply);
+  return dibs_private_end(c, status);
 }
 
 dibs_status data_ask_size(dibs_client *client, data_wish *w, uint64_t *ret_size)
@@ -152,86 +137,6 @@ dibs_status data_ask_bool(dibs_client *client, data_wish *w, bool *ret_is_so)
   return status;
 }
 
-/* ---- values that are handed out ---- */
-
-/* Has its own memory functions: it is freed without a client. */
-typedef struct value_box {
-  memory memory;
-  dibs_value value;
-  char bytes[];
-} value_box;
-
-dibs_value *dibs_value_free(dibs_value *value)
-{
-  value_box *box;
-  memory m;
-
-  if (value == NULL)
-    return NULL;
-  box = (value_box *)(void *)((char *)value - offsetof(value_box, value));
-  m = box->memory;
-  mem_free(&m, box);
-  return NULL;
-}
-
-static dibs_value *value_copy(const memory *m, const data_value *v)
-{
-  value_box *box = mem_alloc(m, sizeof(*box) + v->size + 1);
-
-  if (box == NULL)
-    return NULL;
-  box->memory = *m;
-  box->value = (dibs_value){ .bytes = box->bytes, .size = v->size };
-  memcpy(box->bytes, v->bytes, v->size);
-  box->bytes[v->size] = 0;
-  return &box->value;
-}
-
-static dibs_status too_long(client_record *c, size_t size)
-{
-  char words[96];
-  text why = text_over(words, sizeof(words));
-
-  text_add(&why, "the value there has ");
-  text_add_uint(&why, size);
-  text_add(&why, " bytes, and 1048576 are the most; nothing was changed");
-  return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
-}
-
-/* A change was executed, so the status cannot be "nothing was done". */
-static dibs_status no_memory(client_record *c, bool is_read)
-{
-  if (is_read)
-    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  return client_refuse(c, DIBS_UNKNOWN,
-                       "the change was made, but there is no memory for the previous value");
-}
-
-dibs_status data_value_out(client_record *c, const data_value *v, bool is_read,
-                           dibs_value **ret_value)
-{
-  dibs_value *copy = NULL;
-
-  if (v->is_there && v->bytes == NULL)
-    return too_long(c, v->size);
-  if (v->is_there) {
-    copy = value_copy(&c->memory, v);
-    if (copy == NULL)
-      return no_memory(c, is_read);
-  }
-  *ret_value = copy;
-  return DIBS_OK;
-}
-
-dibs_status data_hand_out(client_record *c, data_verb verb, const resp_reply *r,
-                          dibs_value **ret_value)
-{
-  data_value v;
-
-  return data_value_answer(r, &v) ? data_value_out(c, &v, data_is_read(verb), ret_value)
-                                  : data_answer_is_odd(c);
-}
-
 dibs_bytes data_bytes_of(const data_value *v)
 {
   return (dibs_bytes){ .bytes = v->bytes, .size = v->size };
@@ -240,19 +145,19 @@ dibs_bytes data_bytes_of(const data_value *v)
 dibs_status data_ask_value(dibs_client *client, data_wish *w, dibs_value **ret_value)
 {
   client_record *c;
-  dibs_status status = client_begin(client, true, &c);
-  question q = { .end.status = DIBS_OK };
+  dibs_status status = dibs_private_begin(client, &c);
+  resp_reply *reply = NULL;
 
   if (status != DIBS_OK)
     return status;
   data_want(w, ret_value);
   status = data_check(c, w);
   if (status == DIBS_OK)
-    status = data_run(c, &w->call, &q);
+    status = data_run(c, &w->call, &reply);
   if (status == DIBS_OK)
-    status = data_hand_out(c, w->call.verb, q.reply, ret_value);
-  question_deinit(&q);
-  return client_end(c, status);
+    status = dibs_private_data_value(c, w->call.verb, reply, ret_value);
+  resp_reply_free(reply);
+  return dibs_private_end(c, status);
 }
 
 /* ---- the same for all kinds ---- */
