@@ -31,7 +31,7 @@ class semaphore {
   void set(std::uint32_t permits) const
   {
     detail::check(client_,
-                  dibs_semaphore_set(client_, dibs_text(name_.c_str()), permits, 0,
+                  dibs_semaphore_set(client_, detail::all_of(name_), permits, 0,
                                      nullptr), name_);
   }
 
@@ -41,7 +41,7 @@ class semaphore {
     std::uint32_t now = 0;
 
     detail::check(client_,
-                  dibs_semaphore_set(client_, dibs_text(name_.c_str()), permits,
+                  dibs_semaphore_set(client_, detail::all_of(name_), permits,
                                      DIBS_SEMAPHORE_IF_ABSENT, &now), name_);
     return now;
   }
@@ -75,7 +75,7 @@ class semaphore {
  private:
   hold take(std::uint32_t units, longest_wait wait, dibs_status &ret_status) noexcept
   {
-    const dibs_bytes text = dibs_text(name_.c_str());
+    const dibs_bytes text = detail::all_of(name_);
     dibs_target target = detail::target_of(DIBS_TARGET_PERMITS, &text);
 
     target.units = units;
@@ -91,7 +91,7 @@ class semaphore {
 
 class latch {
  public:
-  latch(client &of, std::string name) : client_(of.get()), name_(std::move(name)) {}
+  latch(client &of, std::string name) : client_(of.get()), name_(detail::c_name(std::move(name))) {}
 
   /* False: it is armed already, and nothing was changed. */
   [[nodiscard]] bool set(std::int64_t count) const
@@ -145,7 +145,7 @@ class latch {
 class barrier {
  public:
   barrier(client &of, std::string name, std::uint32_t parties)
-      : client_(of.get()), name_(std::move(name)), parties_(parties)
+      : client_(of.get()), name_(detail::c_name(std::move(name))), parties_(parties)
   {
   }
 
@@ -177,7 +177,10 @@ class barrier {
 
 class rate_limiter {
  public:
-  rate_limiter(client &of, std::string name) : client_(of.get()), name_(std::move(name)) {}
+  rate_limiter(client &of, std::string name)
+      : client_(of.get()), name_(detail::c_name(std::move(name)))
+  {
+  }
 
   /* `permits` in each `interval`. False: a rate is set already, and nothing was changed, which
    * DIBS_RATE_RESET and DIBS_RATE_UPDATE do. */
@@ -268,7 +271,7 @@ struct leader {
 class election {
  public:
   election(client &of, std::string name, lock_options options = {})
-      : client_(of.get()), name_(std::move(name)), options_(std::move(options))
+      : client_(of.get()), name_(detail::c_name(std::move(name))), options_(std::move(options))
   {
   }
 
@@ -276,10 +279,10 @@ class election {
    * `wait`. */
   [[nodiscard]] hold campaign(const std::string &value, longest_wait wait = forever)
   {
-    const dibs_bytes text = dibs_text(name_.c_str());
+    const dibs_bytes text = detail::all_of(name_);
     dibs_target target = detail::target_of(DIBS_TARGET_LEAD, &text);
 
-    target.value = dibs_text(value.c_str());
+    target.value = detail::all_of(value);
     return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
       return detail::take(options_, wait, status, [&](auto *c, auto **had) {
         return dibs_acquire(client_, &target, c, had);
@@ -314,7 +317,7 @@ class observer {
            std::function<void(const dibs_error &)> on_end = {})
   {
     detail::check(of.get(),
-                  dibs_observe(of.get(), name.c_str(), changed,
+                  dibs_observe(of.get(), detail::c_name(name).c_str(), changed,
                                new functions{std::move(on_change), std::move(on_end)}, over,
                                &observer_),
                   name);

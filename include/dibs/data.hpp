@@ -121,7 +121,7 @@ class data {
   bool erase() const { return done(dibs_data_delete); }
 
  protected:
-  data(dibs::client &of, std::string name) : client_(of.get()), name_(std::move(name)) {}
+  data(dibs::client &of, std::string name) : client_(of.get()), name_(c_name(std::move(name))) {}
 
   /* A C function whose last parameter says whether it did something. */
   template <class Function, class... Arguments>

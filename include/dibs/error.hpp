@@ -122,6 +122,21 @@ inline void check(dibs_client *client, dibs_status status, const std::string &wh
     throw error(client, status, what);
 }
 
+/* All bytes of a text, for the functions that take any. */
+inline dibs_bytes all_of(const std::string &text) noexcept
+{
+  return dibs_bytes{text.data(), text.size()};
+}
+
+/* A name for functions that take a C string: they would cut it at its first zero byte, and use
+ * what another name stands for. */
+inline std::string c_name(std::string name)
+{
+  if (name.find('\0') != std::string::npos)
+    throw error(nullptr, DIBS_ERR_ARGUMENT, "a name with a zero byte in it");
+  return name;
+}
+
 }  // namespace detail
 }  // namespace DIBS_CPP
 }  // namespace dibs

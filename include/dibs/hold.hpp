@@ -112,8 +112,8 @@ class [[nodiscard]] hold {
  public:
   hold() noexcept = default;
 
-  /* Takes the lock `name`, waiting for it as long as it takes; throws dibs::error. The
-   * calling thread may do so again, as with dibs_lock(). */
+  /* Takes the lock `name` (all its bytes, also zero ones), waiting for it as long as it takes;
+   * throws dibs::error. The calling thread may do so again, as with dibs_lock(). */
   hold(client &of, const std::string &name, const lock_options &options = {});
 
   /* Takes over what a C function gave; nullptr: an empty one. */
@@ -284,7 +284,7 @@ struct way {
   dibs_status operator()(dibs_client *client, const std::string &name,
                          const dibs_lock_options *options, dibs_hold **ret_hold) const
   {
-    const dibs_bytes text = dibs_text(name.c_str());
+    const dibs_bytes text = all_of(name);
     const dibs_target target = target_of(kind, &text);
 
     return dibs_acquire(client, &target, options, ret_hold);
@@ -374,7 +374,7 @@ inline hold lock_many(client &of, const std::vector<std::string> &names,
 
   texts.reserve(names.size() + 1);           /* not NULL without names, which are refused */
   for (const std::string &name : names)
-    texts.push_back(dibs_text(name.c_str()));
+    texts.push_back(detail::all_of(name));
   if (texts.size() == 1)
     texts.push_back(texts.front());          /* a set of one, too, has no re-entry */
 

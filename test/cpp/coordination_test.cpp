@@ -156,6 +156,26 @@ static void a_barrier_lets_all_go_on_together()
   other.join();
 }
 
+/* The C functions take these names as C strings, which end there. */
+static void a_name_with_a_zero_byte_is_refused_where_it_would_be_cut()
+{
+  dibs::client client = connect();
+  const std::string cut("cut\0off", 7);
+
+  CHECK(thrown_by([&] { dibs::latch(client, cut); }) == DIBS_ERR_ARGUMENT);
+  CHECK(thrown_by([&] { dibs::barrier(client, cut, 2); }) == DIBS_ERR_ARGUMENT);
+  CHECK(thrown_by([&] { dibs::rate_limiter(client, cut); }) == DIBS_ERR_ARGUMENT);
+  CHECK(thrown_by([&] { dibs::election(client, cut); }) == DIBS_ERR_ARGUMENT);
+  CHECK(thrown_by([&] { dibs::observer(client, cut, [](const dibs_leader &) {}); }) ==
+        DIBS_ERR_ARGUMENT);
+  CHECK(thrown_by([&] { dibs::map(client, cut); }) == DIBS_ERR_ARGUMENT);
+  CHECK(thrown_by([&] { (void)dibs::election(client, "led").campaign(cut); }) ==
+        DIBS_ERR_ARGUMENT);
+  dibs::semaphore seats(client, cut), others(client, "cut");
+  seats.set(1);
+  CHECK(thrown_by([&] { (void)others.acquire(1, dibs::at_once); }) == DIBS_ERR_NOT_SET);
+}
+
 static void observers_see_who_leads()
 {
   dibs::client mine = connect(), theirs = connect();
@@ -237,6 +257,7 @@ int main()
     TEST(a_log_gets_the_lines_until_it_is_replaced),
     TEST(a_latch_opens_at_zero),
     TEST(a_barrier_lets_all_go_on_together),
+    TEST(a_name_with_a_zero_byte_is_refused_where_it_would_be_cut),
     TEST(observers_see_who_leads),
     TEST(an_exception_carries_the_error_of_its_own_thread),
   };

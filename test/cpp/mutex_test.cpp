@@ -297,6 +297,23 @@ static void a_late_unlock_does_not_release_the_next_holder()
   CHECK(m.last_release() == DIBS_OK);
 }
 
+static void a_name_is_all_of_its_bytes()
+{
+  dibs::client one = connect(), other = connect();
+  const std::string first("zero\0one", 8), second("zero\0two", 8);
+  dibs::mutex a(one, first), b(other, second), cut(other, "zero");
+  const std::lock_guard guard(a);
+
+  CHECK(dibs::hold(b.acquire(dibs::at_once)) && dibs::hold(cut.acquire(dibs::at_once)));
+  CHECK(!dibs::lock_many(other, {second, first}, dibs::at_once));
+  CHECK(dibs::lock_many(other, {second, "zero"}, dibs::at_once));
+
+  dibs_inspection *found = nullptr;
+  CHECK(dibs_inspect(other.get(), dibs_bytes{first.data(), first.size()}, &found) == DIBS_OK);
+  CHECK(found->is_held);
+  dibs_inspection_free(found);
+}
+
 /* ---- faults ---- */
 
 static void faults_throw_with_the_words_of_the_library()
@@ -353,6 +370,7 @@ int main()
     TEST(a_thread_that_has_not_locked_unlocks_nothing),
     TEST(a_thread_with_the_id_of_one_that_ended_unlocks_nothing),
     TEST(a_late_unlock_does_not_release_the_next_holder),
+    TEST(a_name_is_all_of_its_bytes),
     TEST(faults_throw_with_the_words_of_the_library),
     TEST(clients_open_without_exceptions_too),
   };
