@@ -56,7 +56,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_map_remove_if(
 /* Receives one entry; returns false to stop. Both are borrowed until it returns. `value` (or
  * `key`) has bytes NULL and its size if it was too large for a page, which is possible only
  * for values of other programs. It runs in the caller's thread between two requests,
- * and may call all functions of the library; `data` is not used after that call. */
+ * and may call all functions of the library but dibs_close(), which does nothing there; `data` is
+ * not used after that call. */
 typedef bool (*dibs_map_callback)(dibs_bytes key, dibs_bytes value, void *data);
 
 /* Visits the entries, in no order, a few dozen in memory at a time, with the guarantees of
