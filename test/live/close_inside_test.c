@@ -63,10 +63,36 @@ static void close_returns_after_the_callback_that_runs(void **state)
   assert_int_equal(live_faults() - faults, 0);
 }
 
+/* ---- the callback of a walk ---- */
+
+static bool close_in_a_walk(dibs_bytes key, dibs_bytes value, void *client)
+{
+  (void)key;
+  (void)value;
+  assert_ptr_equal(dibs_close(client), client);
+  live_expect_ok(dibs_ping(client, 1000, NULL));      /* it may wait, and is still open */
+  is_over = true;
+  return true;
+}
+
+static void close_in_the_callback_of_a_walk_does_nothing(void **state)
+{
+  dibs_client *c = live_open(live_url());
+
+  (void)state;
+  live_needs_one_server();
+  is_over = false;
+  live_expect(c, dibs_map_put(c, "walked", dibs_text("k"), dibs_text("v"), NULL), DIBS_OK);
+  live_expect(c, dibs_map_each(c, "walked", close_in_a_walk, c), DIBS_OK);
+  assert_true(is_over);
+  assert_null(dibs_close(c));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(close_returns_after_the_callback_that_runs),
+    cmocka_unit_test(close_in_the_callback_of_a_walk_does_nothing),
   };
 
   (void)sem_init(&has_begun, 0, 0);
