@@ -14,7 +14,6 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "drive/internal.h"
@@ -112,17 +111,29 @@ void drive_unlock(drive *d)
   } while (calls_are_submitted(d) && drive_try_lock(d));
 }
 
+/* What SYS_futex reads on every machine: where long has 32 bits, struct timespec may have 64-bit
+ * seconds. */
+typedef struct {
+  long seconds;
+  long nanoseconds;
+} futex_timeout;
+
 /* false: `until` has passed. Conditions and futexes do not support CLOCK_BOOTTIME; after a
  * suspend the wait ends late, but correctly. */
-static bool time_left(instant until, struct timespec *ret_left)
+static bool time_left(instant until, futex_timeout *ret_left)
 {
   int64_t left = instant_since(until, drive_now()).ns;
 
   if (left <= 0)
     return false;
-  *ret_left = (struct timespec){ .tv_sec = (time_t)(left / 1000000000),
-                                 .tv_nsec = (long)(left % 1000000000) };
+  *ret_left = (futex_timeout){ .seconds = (long)(left / 1000000000),
+                               .nanoseconds = (long)(left % 1000000000) };
   return true;
+}
+
+static void futex_sleep(_Atomic uint32_t *word, const futex_timeout *left)
+{
+  (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, left, NULL, 0);
 }
 
 /* The last of several calls that were woken together sends what the others left to it. */
@@ -151,14 +162,13 @@ static void returned_alone(drive *d)
 
 bool waiter_sleep_outside(drive *d, drive_waiter *w, instant until)
 {
-  struct timespec left;
+  futex_timeout left;
   bool is_forever = instant_is_never(until);
 
   while (atomic_load(&w->word) == 0) {
     if (!is_forever && !time_left(until, &left))
       break;
-    (void)syscall(SYS_futex, &w->word, FUTEX_WAIT_PRIVATE, 0, is_forever ? NULL : &left,
-                  NULL, 0);
+    futex_sleep(&w->word, is_forever ? NULL : &left);
   }
   if (atomic_load(&w->word) == ALONE) {
     returned_alone(d);
