@@ -12,6 +12,7 @@
 #error "dibs/dibs.hpp wants C++17 or newer; dibs/dibs.h is enough for C and C++11"
 #endif
 
+#include <cstring>
 #include <string>
 #include <system_error>
 
@@ -132,7 +133,7 @@ inline dibs_bytes all_of(const std::string &text) noexcept
  * what another name stands for. */
 inline std::string c_name(std::string name)
 {
-  if (name.find('\0') != std::string::npos)
+  if (std::memchr(name.data(), 0, name.size()) != nullptr)
     throw error(nullptr, DIBS_ERR_ARGUMENT, "a name with a zero byte in it");
   return name;
 }

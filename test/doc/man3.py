@@ -44,8 +44,9 @@ def make(header):
 
 
 def every_exported_function_has_a_page_that_names_it():
-    exported = [name for path in ('symbols.txt', 'symbols-data.txt')
-                for name in re.findall(r'^dibs_\w+', read(os.path.join(ROOT, 'test/abi', path)), re.M)]
+    lists = [read(os.path.join(ROOT, 'test/abi', name))
+             for name in ('symbols.txt', 'symbols-data.txt')]
+    exported = re.findall(r'^dibs_\w+', '\n'.join(lists), re.M)
     for name in exported:
         names = re.search(r'\.SH NAME\n(.*?) \\-', page(name)).group(1).split(', ')
         if name not in names:

@@ -123,7 +123,7 @@ def recipes_of_package_managers_parse():
     compile(filled('packaging/conan/conanfile.py'), 'conanfile.py', 'exec')
     wrap = configparser.ConfigParser()
     wrap.read_string(filled('packaging/meson/dibs.wrap'))
-    if wrap['provide']['dependency_names'] != 'dibs':
+    if wrap['provide']['dependency_names'] != 'dibs, dibs-data':
         raise Failed('dibs.wrap provides no dependency dibs')
     return ''
 
