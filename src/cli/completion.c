@@ -70,6 +70,8 @@ static const char bash_end[] =
   "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
   "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); "
   "return ;;\n"
+  "  --take) COMPREPLY=($(compgen -W 'all' -- \"$word\")); return ;;\n"
+  "  --replicas) COMPREPLY=($(compgen -W 'majority' -- \"$word\")); return ;;\n"
   "  --sort) COMPREPLY=($(compgen -W 'name held wait lease' -- \"$word\")); return ;;\n"
   "  --kind)\n"
   "    COMPREPLY=($(compgen -W 'lock rw semaphore latch barrier election' -- "
