@@ -231,6 +231,44 @@ static void a_fixed_lease_and_max_hold_end_on_time(void **state)
   over(s);
 }
 
+/* Lost is told 5 ms before the end: until then its holder may not have heard of it. */
+static void expect_kept_until_its_end(const lock_spec *wish)
+{
+  site *s = site_of(3, 2);
+  lock_spec w = *wish;
+  instant end = INSTANT_NEVER;
+  told t, next;
+
+  w.context = &t;
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.granted, SPAN_MS(100));
+  if (w.max_hold.ns > 0)
+    end = instant_add(t.at, w.max_hold);
+  claim_by(s, 1, &next, false);
+  (void)await(s, &t.lost, SPAN_MS(6000));
+  end = instant_min(end, t.valid_until);
+  assert_true(instant_before(s->now, end));
+  site_run(s, (instant){ end.ns - 1 });
+  assert_int_equal(held_at(s), 3);
+  assert_int_equal(next.granted, 0);
+  (void)await(s, &next.granted, SPAN_MS(100));
+  release_by(s, 0, &t);
+  release_by(s, 1, &next);
+  over(s);
+}
+
+static void what_was_promised_is_not_given_away_before_its_end(void **state)
+{
+  lock_spec w = wish_for(NULL);
+
+  (void)state;
+  w.is_fixed = true;
+  expect_kept_until_its_end(&w);
+  w.is_fixed = false;
+  w.max_hold = SPAN_MS(5000);
+  expect_kept_until_its_end(&w);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -244,6 +282,7 @@ int main(void)
     cmocka_unit_test(a_lease_that_was_broken_at_one_server_is_taken_again),
     cmocka_unit_test(a_majority_that_restarts_empty_ends_the_hold),
     cmocka_unit_test(a_fixed_lease_and_max_hold_end_on_time),
+    cmocka_unit_test(what_was_promised_is_not_given_away_before_its_end),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
