@@ -27,6 +27,7 @@ typedef struct command_line {
   bool is_quiet, is_verbose, wants_json;
   char **operands;               /* NULL at the end */
   int operand_count;
+  bool is_after_dashes;          /* "--" stood before the first operand */
   char **inner;                  /* what follows "--"; only where the row says so */
   int inner_count;
 } command_line;

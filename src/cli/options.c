@@ -311,7 +311,7 @@ static int read_options(const command *c, int argc, char **argv, void *options,
   command_line *line = options;
   static getopt_form f;           /* 6 KiB are too much for a frame */
   const char *verb;
-  int value;
+  int value, read_to = 1;
 
   form_make(c, &f);
   opterr = 0;
@@ -321,6 +321,7 @@ static int read_options(const command *c, int argc, char **argv, void *options,
     const form_row *found = form_find(&f, value);
     int code;
 
+    read_to = optind;
     if (value == OPERAND) {
       line->operands[line->operand_count++] = optarg;
       continue;
@@ -333,6 +334,7 @@ static int read_options(const command *c, int argc, char **argv, void *options,
     if (code != 0)
       return code;
   }
+  line->is_after_dashes = line->operand_count == 0 && optind > read_to;
   while (optind < argc)
     line->operands[line->operand_count++] = argv[optind++];
   line->operands[line->operand_count] = NULL;   /* a command to execute ends there */

@@ -319,11 +319,27 @@ typedef struct run_arguments {
   connection_options connection;
 } run_arguments;
 
+/* As a command it would be missed only once the lock is there. */
+static int refuse_late_option(const command_line *line, int named)
+{
+  const char *word = line->operand_count > named ? line->operands[named] : "";
+  char shown[200];
+
+  if (word[0] != '-' || line->is_after_dashes || strcmp(word, "--") == 0 ||
+      strcmp(word, "-c") == 0 || strcmp(word, "--command") == 0)
+    return 0;
+  printable(word, shown, sizeof(shown));
+  return say_usage("run", "%s stands after NAME, where CMD begins: options come before NAME. A "
+                          "command of this name is ./%s, or comes after --", shown, shown);
+}
+
 static int find_target_and_command(run *r, const run_arguments *a)
 {
   int named = a->what.multi == NULL ? 1 : 0;
-  int code;
+  int code = refuse_late_option(&a->line, named);
 
+  if (code != 0)
+    return code;
   if (named == 0 && a->line.operand_count > 1 && strcmp(a->line.operands[1], "--") == 0)
     return say_usage("run", "--multi has all names: dibs run --multi a,b -- CMD");
   code = run_find_command(r, a->line.operands + named, a->line.operand_count - named);

@@ -37,6 +37,8 @@ SAME = [
 OTHER = [
     ('NAME no-such-command', 127, 69),
     ('NAME /etc/passwd', 126, 69),
+    ('NAME -w 1 true', 127, 69),             # -w is a command that does not exist, to both
+    ('NAME -- true', 0, 69),
     ('9', 64, 65),
     ('-u 9', 64, 65),
     ('-u NAME true', 64, 0),

@@ -88,6 +88,30 @@ def mistakes_give_64_and_a_suggestion():
     _mistake('run', '-w', says='-w wants a value')
 
 
+def an_option_after_the_name_is_refused_before_the_lock_is_waited_for():
+    other = holder('late')
+    for words in (['-w', '600s', '--', 'true'], ['-n', 'true'], ['--ttl=5s', 'true'], ['-'],
+                  ['--command=true'], ['--foo']):
+        _mistake('run', 'late', *words, says=(
+            '%s stands after NAME' % words[0], 'options come before NAME', './' + words[0]))
+    end_holder(other)
+
+
+def a_command_whose_name_begins_with_a_dash_comes_after_dashes():
+    with tempfile.TemporaryDirectory() as place:
+        program = os.path.join(place, '-x')
+        with open(program, 'w') as file:
+            file.write('#!/bin/sh\nexit 3\n')
+        os.chmod(program, 0o755)
+        path = {'PATH': place + ':' + os.environ['PATH']}
+        for words in (['dash', '--', '-x'], ['--', 'dash', '-x'], ['--', 'dash', '--', '-x'],
+                      ['--multi', 'a,b', '--', '-x'], ['-m', '--', 'dash', '--', '-x'],
+                      ['dash', program], ['-n', '--', 'dash', 'sh', '-c', 'exit 3'],
+                      ['--', 'dash', '-c', 'exit 3']):
+            equal(dibs('run', *words, env=path).code, 3, words)
+        _mistake('run', '-m', '--', 'dash', '-x', says='-x stands after NAME')
+
+
 def options_of_the_connection_may_come_before_the_command():
     url = harness.server.url
     for words in (['-u', url], ['-u' + url], ['--url=' + url], ['--url', url, '-vq'],
