@@ -161,8 +161,8 @@ json_t *web_state(const sampler *s)
   set_ms(object, "round_trip_us", (int64_t)s->round_trip_us);
   for (size_t i = 0; s->fleet != NULL && i < s->fleet->count; i++)
     json_array_append_new(classes, class_json(s->fleet->rows[i]));
-  json_object_set_new(object, "clients",
-                      json_integer(s->fleet == NULL ? 0 : (json_int_t)s->fleet->clients));
+  json_object_set_new(object, "clients", s->fleet == NULL ? json_null() :
+                      json_integer((json_int_t)s->fleet->clients));
   json_object_set_new(object, "classes", classes);
   json_object_set(object, "top", json_object_get(names, "rows"));
   json_decref(names);

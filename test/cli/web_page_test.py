@@ -75,6 +75,18 @@ def the_page_in_chromium():
     del queue
 
 
+def totals_that_cannot_be_read_are_not_known():
+    if not _has_chromium():
+        return
+    server = Server()
+    server.ask('ACL', 'SETUSER', 'bob', 'on', 'nopass', '~*', '&*', '+@all', '-zrange')
+    with Web('-u', server.url, '--user', 'bob') as web, browser.Browser() as chromium:
+        page = _Page(chromium, web)
+        page.sees('Clients\nnot known', 'began\nnot known', selector='#cards')
+        page.sees('The totals cannot be read', selector='#classes')
+        equal(chromium.errors(), [])
+
+
 def _look(page, held):
     page.sees('orders:42')
     page.sees('live', selector='#live')

@@ -93,6 +93,23 @@ def requests_are_judged_before_they_are_answered():
         contains(done.err, 'it is empty')
 
 
+def _overview(*words):
+    """The first of a server that answered."""
+    with Web(*words) as web, web.open('/api/events') as events:
+        for line in events:
+            state = json.loads(line[6:]) if line.startswith(b'data: ') else {}
+            if state.get('up'):
+                return state
+    raise AssertionError('the events ended')
+
+
+def totals_that_cannot_be_read_are_not_none():
+    server = Server()
+    server.ask('ACL', 'SETUSER', 'bob', 'on', 'nopass', '~*', '&*', '+@all', '-zrange')
+    equal(_overview('-u', server.url)['clients'], 0)
+    equal(_overview('-u', server.url, '--user', 'bob')['clients'], None)
+
+
 def the_address_that_is_printed_can_be_opened():
     for given, printed in (('127.0.0.1:0', r'http://127\.0\.0\.1:[1-9]\d*/'),
                            ('[::1]:0', r'http://\[::1\]:[1-9]\d*/'),

@@ -98,10 +98,11 @@ function overview() {
     if (typeof Chart !== 'undefined') drawChart(canvas);
   }
   if (!state) return;
-  const lost = state.classes.reduce((sum, c) => sum + c.lost, 0);
+  const hasTotals = state.clients !== null, lost = state.classes.reduce((sum, c) => sum + c.lost, 0);
   document.getElementById('cards').replaceChildren(card('Held', state.held), card('Waiting', state.waiting),
     card('Oldest wait', state.waiting ? span(state.oldest_ms) : '–', wait(state.oldest_ms).grade),
-    card('Lost, since the totals began', lost, lost ? 'bad' : 'good'), card('Clients', state.clients),
+    card('Lost, since the totals began', hasTotals ? lost : 'not known', !hasTotals ? null : lost ? 'bad' : 'good'),
+    card('Clients', hasTotals ? state.clients : 'not known'),
     card('Round trip', span(state.round_trip_us / 1000)),
     card(state.servers_down ? 'Servers ok, not ' + state.server_down : 'Servers ok',
       state.servers_down ? state.servers - state.servers_down + ' of ' + state.servers : state.servers,
@@ -115,7 +116,8 @@ function overview() {
     { t: 'Wait p99', n: 1 }, { t: 'Hold p99', n: 1, off: 1 }],
   state.classes.map(c => [c.class, c.kind, String(c.granted), String(c.failed),
     { text: String(c.lost), grade: c.lost ? 'bad' : '' }, span(c.wait_p50_us / 1000), span(c.wait_p99_us / 1000),
-    span(c.hold_p99_us / 1000)]), 'No client has reported yet; each does so every 10 s.'));
+    span(c.hold_p99_us / 1000)]), hasTotals ? 'No client has reported yet; each does so every 10 s.'
+    : 'The totals cannot be read. If the server refuses that, dibs acl prints the rights.'));
   fillChart();
 }
 
