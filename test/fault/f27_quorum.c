@@ -296,7 +296,8 @@ const struct scenario f16_ring = {
 
 const struct scenario f27_minority = {
   .id = "F27", .name = "two_of_five_servers_down_slow_emptied_or_misdated_change_nothing",
-  .run = run_minority, .expects = { .allows_shared_reads = true, .allows_idle_busy = true },
+  .run = run_minority, .expects = { .allows_shared_reads = true, .allows_idle_busy = true,
+                                    .fds_more = 2 * SERVERS },
 };
 
 const struct scenario f27_emptied_plain = {

@@ -48,6 +48,7 @@ void run_write_expectations(const char *directory, const struct expectations *e)
   run_write(directory, "expect wake_ms_p99 %d", e->wake_ms_p99);
   run_write(directory, "expect late_ms_max %d", e->late_ms_max);
   run_write(directory, "expect rss_kib_max %d", e->rss_kib_max);
+  run_write(directory, "expect fds_more %d", e->fds_more);
 }
 
 static bool read_expectation(const char *word, long number, struct expectations *e)
@@ -74,6 +75,8 @@ static bool read_expectation(const char *word, long number, struct expectations 
     e->late_ms_max = (int)number;
   else if (strcmp(word, "rss_kib_max") == 0)
     e->rss_kib_max = (int)number;
+  else if (strcmp(word, "fds_more") == 0)
+    e->fds_more = (int)number;
   else
     return false;
   return true;

@@ -107,6 +107,7 @@ enum { RSS_KIB_MAX = 4096 };
 static void judge_use(const struct use *u, const struct expectations *e, struct findings *f)
 {
   int64_t most_kib = e->rss_kib_max > RSS_KIB_MAX ? e->rss_kib_max : RSS_KIB_MAX;
+  int64_t fds_more = e->fds_more > 0 ? e->fds_more : 4;
   static const char *const names[] = { "descriptors", "threads" };
 
   f->examined[CHECK_LEAKS]++;
@@ -118,7 +119,7 @@ static void judge_use(const struct use *u, const struct expectations *e, struct 
                    u->worker, u->life, (long long)before, names[what], (long long)after);
   }
   if (u->of[USAGE_FDS][PHASE_INFO] >= 0 &&
-      u->of[USAGE_FDS][PHASE_FAIL] > u->of[USAGE_FDS][PHASE_INFO] + 4)
+      u->of[USAGE_FDS][PHASE_FAIL] > u->of[USAGE_FDS][PHASE_INFO] + fds_more)
     findings_add(f, CHECK_LEAKS, &u->at, 1, "w%02u.%u: %lld descriptors when warm, then %lld",
                  u->worker, u->life, (long long)u->of[USAGE_FDS][PHASE_INFO],
                  (long long)u->of[USAGE_FDS][PHASE_FAIL]);

@@ -67,6 +67,15 @@ static void memory_that_only_grows_is_found(void **state)
   assert_int_equal(story_found(&s, CHECK_LEAKS), 1);
 }
 
+static void connections_of_servers_that_were_down_are_no_leak(void **state)
+{
+  (void)state;
+  use(USAGE_FDS, 8, 16, 21, 8);
+  assert_int_equal(story_found(&s, CHECK_LEAKS), 1);
+  s.expects.fds_more = 10;
+  assert_int_equal(story_found(&s, CHECK_LEAKS), 0);
+}
+
 static void descriptors_that_pile_up_while_in_use_are_found(void **state)
 {
   (void)state;
@@ -335,6 +344,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup(what_is_given_back_is_no_leak, begin),
+    cmocka_unit_test_setup(connections_of_servers_that_were_down_are_no_leak, begin),
     cmocka_unit_test_setup(a_descriptor_too_many_is_found, begin),
     cmocka_unit_test_setup(a_thread_too_many_is_found, begin),
     cmocka_unit_test_setup(memory_that_only_grows_is_found, begin),

@@ -47,6 +47,8 @@ struct expectations {
   int wake_ms_p99;        /* C8; 0: not asked; 5 where messages surely arrive */
   int late_ms_max;        /* C12, C11: slack beyond measured stalls; 0: 50 */
   int rss_kib_max;        /* C10; 0: 4096 a worker beyond its warm size */
+  int fds_more;           /* C10; 0: 4 descriptors beyond the warm number. Two for each server that
+                                may have been down when that was counted */
 };
 
 struct finding {
