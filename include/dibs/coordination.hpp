@@ -261,10 +261,11 @@ struct leader {
   bool is_led = false;
   std::uint64_t epoch = 0;
   std::string value{};
+  bool is_published = false;   /* `value` is, though it may be empty */
 
   static leader of(const dibs_leader &c)
   {
-    return leader{c.is_led, c.epoch, std::string(c.value, c.value_size)};
+    return leader{c.is_led, c.epoch, std::string(c.value, c.value_size), c.is_published};
   }
 };
 
@@ -308,18 +309,22 @@ class election {
 };
 
 /* Calls `on_change` with each state of an election, the present one first, until this object
- * ends; `on_end`, if there is one, once with the error that ends the observation before. They
- * must not throw, and may not end the object. */
+ * ends; `on_end`, if there is one, once with the error that ends the observation before;
+ * `on_unseen`, if there is one, once when the server cannot be seen, with the reason and the last
+ * leader known: `on_change` follows when it is seen again. They must not throw, and may not end
+ * the object. */
 class observer {
  public:
   observer(client &of, const std::string &name,
            std::function<void(const dibs_leader &)> on_change,
-           std::function<void(const dibs_error &)> on_end = {})
+           std::function<void(const dibs_error &)> on_end = {},
+           std::function<void(const dibs_error &, const dibs_leader &)> on_unseen = {})
   {
     detail::check(of.get(),
                   dibs_observe(of.get(), detail::c_name(name).c_str(), changed,
-                               new functions{std::move(on_change), std::move(on_end)}, over,
-                               &observer_),
+                               new functions{std::move(on_change), std::move(on_end),
+                                             std::move(on_unseen)},
+                               over, &observer_),
                   name);
   }
 
@@ -332,15 +337,18 @@ class observer {
   struct functions {
     std::function<void(const dibs_leader &)> on_change;
     std::function<void(const dibs_error &)> on_end;
+    std::function<void(const dibs_error &, const dibs_leader &)> on_unseen;
   };
 
   static void changed(const dibs_error *error, const dibs_leader *now, void *data) noexcept
   {
     const functions *f = static_cast<const functions *>(data);
 
-    if (now != nullptr)
+    if (now != nullptr && error->status == DIBS_OK)
       f->on_change(*now);
-    else if (f->on_end)
+    else if (now != nullptr && f->on_unseen)
+      f->on_unseen(*error, *now);
+    else if (now == nullptr && f->on_end)
       f->on_end(*error);
   }
 

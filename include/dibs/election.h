@@ -38,6 +38,12 @@ typedef struct dibs_leader {
   size_t value_size;
   const dibs_party *party; /* the leader; never NULL */
   int64_t remaining_ms;    /* of its lease */
+  /* Since 0.6. Three states without a value: no leader (is_known, not is_led); a leader that has
+   * not published yet (is_led, not is_published); not known yet (not is_known). */
+  bool is_known;           /* false: the server has never replied; the rest is zero */
+  bool is_published;       /* the leader has published `value`, which may be "" */
+  const dibs_error *error; /* never NULL. Not DIBS_OK: the server cannot be seen, and the leader
+                              is the last one known; its lease may have ended. Since 0.6 */
 } dibs_leader;
 
 /* Reads the leader of `name`. Free with dibs_leader_free().
@@ -52,22 +58,25 @@ DIBS_API dibs_leader *dibs_leader_free(dibs_leader *leader);
 
 typedef struct dibs_observer dibs_observer;
 
-/* Reports each change of an election: a leader, another value, no leader any more. If changes
- * come faster than it returns, it gets the newest. Runs as all
- * callbacks, with their restrictions (dibs_event_callback). Both pointers are borrowed until it
- * returns. `data` is used until
+/* Reports each change of an election: a leader, another value, no leader any more; that the
+ * server cannot be seen, and that it can again. If changes come faster than it returns, it gets
+ * the newest. Runs as all callbacks, with their restrictions (dibs_event_callback). Both
+ * pointers are borrowed until it returns. `data` is used until
  * dibs_observer_free() or dibs_close() has returned (inside the callback: until that returns).
- * `error`   never NULL. Not DIBS_OK: the observation has ended with this error, and this is
- *           the last call.
+ * `error`   never NULL. Not DIBS_OK with a leader: the server cannot be seen, for longer than
+ *           connect_timeout or because it refuses the client. Reported once; the next call is
+ *           DIBS_OK, when it is seen again, with the leader of that moment, or the end.
+ *           Not DIBS_OK without a leader: the observation has ended with this error, and this
+ *           is the last call.
  * `leader`  NULL when the observation has ended. Of its party only the client is known
- *           (dibs_get_leader() reads host and program). */
+ *           (dibs_get_leader() reads host and program). With an error the last one known. */
 typedef void (*dibs_leader_callback)(
   const dibs_error *error, const dibs_leader *leader, void *data);
 
-/* Observes `name` until dibs_observer_free(). The first call reports the present state. Continues
- * while there is no server; ends only by a fault that repetition does not repair: the
- * name is another kind of lock, an ACL forbids it. The callback gets the reason, and
- * dibs_observer_next() returns it.
+/* Observes `name` until dibs_observer_free(). The first call reports the present state, or that
+ * the server cannot be seen. Continues while there is no server; ends only by a fault that
+ * repetition does not repair: the name is another kind of lock, an ACL forbids it. The callback
+ * gets the reason, and dibs_observer_next() returns it.
  * `callback`  NULL: use dibs_observer_fd() and dibs_observer_next().
  * `data_free` NULL, or gets `data`, exactly once, when `callback` cannot run any more: in
  *             dibs_observer_free() or dibs_close(), or in this call if it fails.
@@ -83,6 +92,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
 DIBS_API int dibs_observer_fd(dibs_observer *observer);
 
 /* Takes the newest state if it has not been taken yet. Free it with dibs_leader_free().
+ * Its `error` says whether the server can be seen.
  * Returns DIBS_OK; DIBS_BUSY: it has been taken; or what ended the observation:
  * DIBS_ERR_WRONG_TYPE, one of the server's faults; DIBS_ERR_ARGUMENT (ret_leader is NULL), _STALE,
  * _FORKED. Does not block. */

@@ -18,18 +18,23 @@ if TYPE_CHECKING:
 
 
 class Leader(NamedTuple):
-    """The state of an election. `epoch`: the fence of the leader, or of the last one."""
+    """The state of an election. `epoch`: the fence of the leader, or of the last one.
+    `is_published`: the leader has published `value`, which may be ''. `is_known`: False while
+    the server has never replied."""
     is_led: bool
     epoch: int
     value: str
     party: Party
     remaining: float
+    is_published: bool = False
+    is_known: bool = True
 
 
 def read_leader(leader: Any) -> Leader:
     value = bytes(ffi.buffer(leader.value, leader.value_size)).decode('utf-8', 'replace')
     return Leader(bool(leader.is_led), int(leader.epoch), value, read_party(leader.party),
-                  leader.remaining_ms / 1000)
+                  leader.remaining_ms / 1000, bool(leader.is_published),
+                  bool(leader.is_known))
 
 
 def take_leader(leader: Any) -> Leader:
@@ -58,12 +63,16 @@ class Observer:
     """Reports each change until close(); election.observe() makes it."""
 
     def __init__(self, client: 'Opened', name: Any, on_change: Callable[[Leader], None],
-                 on_end: Optional[Callable[[Error], None]]) -> None:
+                 on_end: Optional[Callable[[Error], None]],
+                 on_unseen: Optional[Callable[[Error, Leader], None]]) -> None:
         def changed(error: Any, leader: Any) -> None:
-            if leader != ffi.NULL:
+            if leader == ffi.NULL:
+                if on_end is not None:
+                    on_end(error_of(error.status, error))
+            elif error.status == lib.DIBS_OK:
                 on_change(read_leader(leader))
-            elif on_end is not None:
-                on_end(error_of(error.status, error))
+            elif on_unseen is not None:
+                on_unseen(error_of(error.status, error), read_leader(leader))
 
         self._number = callbacks.add(changed)
         try:
@@ -99,7 +108,9 @@ class Election(Named):
         return take_leader(self._get('dibs_leader *', lib.dibs_get_leader))
 
     def observe(self, on_change: Callable[[Leader], None],
-                on_end: Optional[Callable[[Error], None]] = None) -> Observer:
+                on_end: Optional[Callable[[Error], None]] = None,
+                on_unseen: Optional[Callable[[Error, Leader], None]] = None) -> Observer:
         """Calls `on_change` with the present state and each later one, on the library's thread;
-        `on_end` if the observation ends by a fault."""
-        return Observer(self._client, self._name, on_change, on_end)
+        `on_end` if the observation ends by a fault. `on_unseen` once when the server cannot be
+        seen, with the reason and the last leader known; `on_change` when it is seen again."""
+        return Observer(self._client, self._name, on_change, on_end, on_unseen)

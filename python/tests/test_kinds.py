@@ -122,6 +122,23 @@ def test_an_observation_of_another_kind_ends_with_its_error(client, name):
     assert isinstance(ended[0], dibs.WrongType)
 
 
+def test_an_observer_is_told_that_the_server_cannot_be_seen(own_server, name):
+    seen, faults = [], []
+    with dibs.Client(own_server.url + '?connect_timeout=300ms') as client:
+        with client.election(name).observe(
+                seen.append, on_unseen=lambda error, last: faults.append((error, last))):
+            harness.until(lambda: seen, 'the first state')
+            own_server.process.kill()
+            own_server.process.wait()
+            harness.until(lambda: faults, 'the server is not seen')
+            count = len(seen)
+            own_server.restart()
+            harness.until(lambda: len(seen) > count, 'the server is seen again')
+    error, last = faults[-1]
+    assert isinstance(error, dibs.Unreachable)
+    assert (last.is_known, last.is_led, seen[-1].is_led) == (True, False, False)
+
+
 def test_an_old_fence_writes_nothing(client, server, name):
     guarded = client.guarded(name)
     guarded.set(7, 'new', ttl=100)

@@ -12,6 +12,7 @@ typedef struct leader_box {
   memory memory;
   dibs_leader leader;
   dibs_party party;
+  dibs_error error;
   char value[];
 } leader_box;
 
@@ -20,11 +21,12 @@ static leader_box *box_of(dibs_leader *leader)
   return (leader_box *)(void *)((char *)leader - offsetof(leader_box, leader));
 }
 
-dibs_leader leader_show(leader_state *s, dibs_party *room)
+dibs_leader leader_show(leader_state *s, const dibs_error *error, dibs_party *room)
 {
   dibs_leader l = { .size = sizeof(l), .is_led = s->is_led, .epoch = s->epoch,
                     .value = s->value, .value_size = s->value_size,
-                    .party = room, .remaining_ms = s->remaining_ms };
+                    .party = room, .remaining_ms = s->remaining_ms,
+                    .is_known = s->is_known, .is_published = s->is_published, .error = error };
   text client = text_over(room->client, sizeof(room->client));
 
   *room = (dibs_party){ .size = sizeof(*room) };
@@ -36,7 +38,7 @@ dibs_leader leader_show(leader_state *s, dibs_party *room)
   return l;
 }
 
-dibs_leader *leader_copy(const memory *m, const leader_state *s)
+dibs_leader *leader_copy(const memory *m, const leader_state *s, const dibs_error *error)
 {
   leader_box *box = mem_zalloc(m, sizeof(*box) + s->value_size + 1);
   leader_state copy = *s;
@@ -44,7 +46,8 @@ dibs_leader *leader_copy(const memory *m, const leader_state *s)
   if (box == NULL)
     return NULL;
   box->memory = *m;
-  box->leader = leader_show(&copy, &box->party);
+  box->error = *error;
+  box->leader = leader_show(&copy, &box->error, &box->party);
   memcpy(box->value, s->value, s->value_size + 1);
   box->leader.value = box->value;
   return &box->leader;
@@ -83,6 +86,7 @@ static void party_add(client_record *c, const char *name, const lease_id *lease,
 
 static dibs_status leader_get(client_record *c, const char *name, dibs_leader **ret_leader)
 {
+  static const dibs_error none = DIBS_ERROR_INIT;
   election_op e = { .op.row = &election_look_row, .name = name, .name_size = strlen(name) };
   wait_plan plan = { .until = client_give_up_at(c) };
   dibs_leader *leader;
@@ -90,7 +94,7 @@ static dibs_status leader_get(client_record *c, const char *name, dibs_leader **
 
   if (status != DIBS_OK)
     return status;
-  leader = leader_copy(&c->memory, &e.state);
+  leader = leader_copy(&c->memory, &e.state, &none);
   if (leader == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   if (e.state.is_led)

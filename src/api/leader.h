@@ -8,9 +8,9 @@
 #include "api/api.h"
 #include "sync/election.h"
 
-/* `s` as the program sees it; value borrowed from it, party written to `room`. */
-dibs_leader leader_show(leader_state *s, dibs_party *room);
+/* `s` as the program sees it; value and `error` are borrowed, party written to `room`. */
+dibs_leader leader_show(leader_state *s, const dibs_error *error, dibs_party *room);
 /* A copy for the program; NULL: no memory. */
-dibs_leader *leader_copy(const memory *m, const leader_state *s);
+dibs_leader *leader_copy(const memory *m, const leader_state *s, const dibs_error *error);
 
 #endif

@@ -16,10 +16,12 @@ typedef struct observer {
   void *data;
   callback_data over;                /* the same data; freed when the record is */
   int fd;                            /* -1: not asked for */
-  bool is_new;                       /* `seen.state`: not yet taken or reported */
+  bool is_new;                       /* `seen.state` or `fault`: not yet taken or reported */
   bool has_reported;
   election_op seen;
+  outcome fault;                     /* DIBS_OK, or why the server cannot be seen */
   leader_state reported;             /* the last that the program got */
+  dibs_status reported_fault;
 } observer;
 
 static observer *observer_of(wait *w)
@@ -38,11 +40,13 @@ static void ring(const observer *o)
 }
 
 /* Mutex held. */
-static void observer_news(wait *w)
+static void observer_news(wait *w, const effect *e)
 {
   observer *o = observer_of(w);
 
-  o->is_new = !o->has_reported || !leader_is_same(&o->seen.state, &o->reported);
+  (void)outcome_set(&o->fault, w->client, e->status, e->text);
+  o->is_new = !o->has_reported || o->fault.status != o->reported_fault ||
+              !leader_is_same(&o->seen.state, &o->reported);
   if (!o->is_new)
     return;                          /* it changed and changed back before a report */
   if (o->callback != NULL)
@@ -61,14 +65,15 @@ static bool take(observer *o, leader_state *ret_state)
   o->is_new = false;
   o->has_reported = true;
   *ret_state = o->reported = o->seen.state;
+  o->reported_fault = o->fault.status;
   return true;
 }
 
 /* Reports changes before the end, then the end. */
 static void observer_report(wait *w, const dibs_error *error)
 {
-  static const dibs_error none = DIBS_ERROR_INIT;
   observer *o = observer_of(w);
+  dibs_error room, fault;
   leader_state state;
   dibs_leader leader;
   dibs_party party;
@@ -77,10 +82,11 @@ static void observer_report(wait *w, const dibs_error *error)
 
   drive_lock(w->client->drive);
   is_new = take(o, &state);
+  fault = *outcome_error(&o->fault, &room);
   drive_unlock(w->client->drive);
   if (is_new) {
-    leader = leader_show(&state, &party);
-    o->callback(&none, &leader, o->data);
+    leader = leader_show(&state, &fault, &party);
+    o->callback(&fault, &leader, o->data);
   }
   if (error->status != DIBS_OK)
     o->callback(error, NULL, o->data);
@@ -121,6 +127,7 @@ static void observer_deinit(wait *w)
   if (o->fd >= 0)
     (void)close(o->fd);
   o->fd = -1;
+  outcome_clear(&o->fault);
   (void)callback_data_end(&o->over, DIBS_OK);    /* of dibs_close(): no mutex is held */
 }
 
@@ -216,6 +223,7 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
   observer *o;
   leader_state state;
   dibs_leader *leader;
+  dibs_error room;
   uint64_t rung;
   dibs_status status;
 
@@ -224,7 +232,8 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
   status = observer_enter(value, &in, &o);
   if (status != DIBS_OK)
     return status;
-  leader = o->is_new ? leader_copy(&in.client->memory, &o->seen.state) : NULL;
+  leader = o->is_new ? leader_copy(&in.client->memory, &o->seen.state,
+                                   outcome_error(&o->fault, &room)) : NULL;
   if (o->is_new && leader == NULL) {
     status = client_fault(in.client, DIBS_ERR_NO_MEMORY, "");
   } else if (!take(o, &state)) {

@@ -237,7 +237,7 @@ void wait_op_news(const effect *e)
 {
   wait *w = e->context;
 
-  w->kind->news(w);
+  w->kind->news(w, e);
 }
 
 void wait_cancelled(client_record *c, const dibs_canceller *canceller)

@@ -18,8 +18,8 @@
 typedef struct wait wait;
 
 typedef struct wait_kind {
-  /* Of an observer: its op has news. Mutex held. */
-  void (*news)(wait *w);
+  /* Of an observer: its op has news; `e`: EFFECT_OP_NEWS. Mutex held. */
+  void (*news)(wait *w, const effect *e);
   /* NULL, or called when a fault (w->end) ended the operation of an observer. Mutex held. */
   void (*ended)(wait *w);
   /* Runs the program's callback; `error` is w->end, or DIBS_OK for an observer that

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/clock.h"
 #include "cli/elect.h"
@@ -27,6 +28,7 @@ static void print_json(const session *s, const char *name, const dibs_leader *l)
   json_object_set_new(object, "state", json_string(l->is_led ? "led" : "free"));
   json_object_set_new(object, "epoch", json_integer((json_int_t)l->epoch));
   json_object_set_new(object, "epoch_text", json_string(epoch));
+  json_object_set_new(object, "published", json_boolean(l->is_published));
   json_object_set_new(object, "value", json_text(l->value));
   json_object_set_new(object, "holder", l->is_led ? party_json(l->party) : json_null());
   json_set_renamed(object, "remaining_ms", "lease_ms",
@@ -94,18 +96,65 @@ static dibs_leader *with_party(session *s, const char *name, dibs_leader *leader
   return fuller;
 }
 
-/* false when there is no more to do. */
-static bool take_news(session *s, const elect_arguments *a, dibs_observer *observer)
+static void say_unseen(const char *name, const dibs_error *error)
 {
-  dibs_leader *leader = NULL;
+  char about[200], why[600];
+  bool has_node = error->node[0] != '\0' && strstr(error->text, error->node) == NULL;
+
+  say_fault(&(message_facts) { .status = dibs_status_name(error->status), .name = name,
+                               .server = error->node },
+            "%s: cannot see the server: %s%s%s%s", printable(name, about, sizeof(about)),
+            printable(error->text, why, sizeof(why)), has_node ? " (" : "",
+            has_node ? error->node : "", has_node ? ")" : "");
+}
+
+static void say_seen_again(const char *name)
+{
+  char about[200];
+
+  say_softly("%s: the server is seen again", printable(name, about, sizeof(about)));
+}
+
+/* A line does not show whether an empty value is published. */
+static bool is_same_line(const dibs_leader *a, const dibs_leader *b)
+{
+  return a->error->status == DIBS_OK && a->is_led == b->is_led && a->epoch == b->epoch &&
+         strcmp(a->value, b->value) == 0;
+}
+
+/* `*last` is what was taken before, or NULL. false: stdout takes no more. */
+static bool show_news(session *s, const elect_arguments *a, dibs_leader *leader,
+                      dibs_leader **last)
+{
+  const char *name = a->line.operands[0];
+  dibs_leader *before = *last;
   bool goes_on = true;
 
-  while (goes_on && dibs_observer_next(observer, &leader) == DIBS_OK) {
-    leader = with_party(s, a->line.operands[0], leader);
-    goes_on = print_leader(s, a, leader);
-    leader = dibs_leader_free(leader);
+  if (leader->error->status != DIBS_OK) {
+    say_unseen(name, leader->error);
+  } else {
+    if (before != NULL && before->error->status != DIBS_OK)
+      say_seen_again(name);
+    leader = with_party(s, name, leader);
+    if (a->line.wants_json || before == NULL || !is_same_line(before, leader))
+      goes_on = print_leader(s, a, leader);
   }
+  dibs_leader_free(before);
+  *last = leader;
   return goes_on;
+}
+
+/* DIBS_BUSY: all is shown; DIBS_OK: stdout takes no more; or what ended the observation. */
+static dibs_status take_news(session *s, const elect_arguments *a, dibs_observer *observer,
+                             dibs_leader **last)
+{
+  dibs_leader *leader = NULL;
+  dibs_status status;
+
+  do
+    status = dibs_observer_next(observer, &leader);
+  while (status == DIBS_OK && show_news(s, a, leader, last));
+  return status;
 }
 
 /* Of a wait with a limit: no request takes longer than what is left. */
@@ -119,7 +168,8 @@ static int observe(session *s, const elect_arguments *a)
   int64_t until = clock_ms() + a->taking.wait.ms;
   dibs_observer *observer = NULL;
   struct pollfd fd = { .events = POLLIN };
-  bool goes_on = true;
+  dibs_leader *last = NULL;
+  int code = CODE_OK;
   /* An observer waits for a server without a limit: report a wrong one at once. */
   dibs_status status = dibs_ping(s->client, request_ms(s, a, a->taking.wait.ms), NULL);
 
@@ -128,7 +178,10 @@ static int observe(session *s, const elect_arguments *a)
   if (status != DIBS_OK)
     return session_fault(s, status, a->line.operands[0]);
   fd.fd = dibs_observer_fd(observer);
-  while (goes_on && fd.fd >= 0) {
+  if (fd.fd < 0)
+    code = session_fault(s, DIBS_ERR_SYSTEM, a->line.operands[0]);
+  status = DIBS_BUSY;
+  while (status == DIBS_BUSY && fd.fd >= 0) {
     int64_t left = a->taking.wait.ms == 0 ? -1 : until - clock_ms();
 
     if (a->taking.wait.ms != 0 && left <= 0)
@@ -136,10 +189,13 @@ static int observe(session *s, const elect_arguments *a)
     if (poll(&fd, 1, (int)left) < 0)
       continue;
     (void)dibs_client_set_call_timeout(s->client, request_ms(s, a, until - clock_ms()));
-    goes_on = take_news(s, a, observer);
+    status = take_news(s, a, observer, &last);
   }
+  if (status != DIBS_BUSY && status != DIBS_OK)
+    code = session_fault(s, status, a->line.operands[0]);
+  dibs_leader_free(last);
   dibs_observer_free(observer);
-  return fd.fd < 0 ? session_fault(s, DIBS_ERR_SYSTEM, a->line.operands[0]) : CODE_OK;
+  return code;
 }
 
 int observe_leaders(const elect_arguments *a)

@@ -291,29 +291,42 @@ bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server 
   return true;
 }
 
-void ask_without_reply(const engine *e, ask *a, dibs_status status, instant now)
+static void add_no_reply(const engine *e, const ask *a, instant now, text *out)
 {
   bool was_connected = a->state == ASK_SENT || server_is_ready(ask_server(e, a));
+
+  lock_add_no_reply(was_connected, instant_since(now, a->asked_at),
+                    e->settings.connect_timeout, out);
+}
+
+void ask_without_reply(const engine *e, ask *a, dibs_status status, instant now)
+{
   char words[128];
   text shown = text_over(words, sizeof(words));
 
-  lock_add_no_reply(was_connected, instant_since(now, a->asked_at),
-                    e->settings.connect_timeout, &shown);
+  add_no_reply(e, a, now, &shown);
   ask_done(a, status, words);
 }
 
-/* Ends an ask that was never sent. */
-void ask_unanswered(const engine *e, ask *a, instant now)
+dibs_status ask_fault(const engine *e, const ask *a, instant now, text *out)
 {
   const char *words;
   dibs_status why = ask_why(e, a, &words);
 
-  if (why == DIBS_OK)
-    why = DIBS_ERR_UNREACHABLE;
   if (words[0] != 0)
-    ask_done(a, why, words);
+    text_add(out, words);
   else
-    ask_without_reply(e, a, why, now);
+    add_no_reply(e, a, now, out);
+  return why != DIBS_OK ? why : DIBS_ERR_UNREACHABLE;
+}
+
+void ask_unanswered(const engine *e, ask *a, instant now)
+{
+  char words[sizeof(a->words)];
+  text shown = text_over(words, sizeof(words));
+  dibs_status why = ask_fault(e, a, now, &shown);
+
+  ask_done(a, why, words);
 }
 
 void asks_tick(engine *e, instant now)

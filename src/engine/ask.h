@@ -54,6 +54,8 @@ struct observation {
   instant hint_at;          /* or earlier, after a message */
   instant unreachable_since;       /* unreachable since; INSTANT_NEVER: reachable */
   bool was_answered;
+  bool is_cut_off;          /* a patient one whose server cannot be asked for that long */
+  bool cut_off_is_told;     /* the last news said so */
   timer timer;
   /* Unreported results: ask.reply, then the end. */
   observation *next_news;
@@ -89,7 +91,9 @@ void ask_done(ask *a, dibs_status status, const char *words);
 bool ask_fault_is_final(dibs_status why);
 /* Its own reason, else why its server is unreachable, as for locks; "": not known. report.c */
 dibs_status ask_why(const engine *e, const ask *a, const char **ret_words);
-/* Ends one that was never sent, with the first known reason. */
+/* The first known reason why it cannot be sent; never DIBS_OK. */
+dibs_status ask_fault(const engine *e, const ask *a, instant now, text *out);
+/* Ends one that was never sent, with that. */
 void ask_unanswered(const engine *e, ask *a, instant now);
 /* Ends one that was sent, or was not and nothing says why. */
 void ask_without_reply(const engine *e, ask *a, dibs_status status, instant now);

@@ -211,7 +211,9 @@ typedef enum effect_kind {
   EFFECT_HOLD_LOST,      /* context, status (LOST, EXPIRED, TAKEN), text; exactly once */
   EFFECT_RELEASED,       /* context, status, text */
   EFFECT_DETACHED,       /* context, status */
-  EFFECT_OP_NEWS,        /* context of the op, id: read() has news, in the op's record */
+  EFFECT_OP_NEWS,        /* context of the op, id: read() has news, in the op's record. Of a
+                            patient one also status and text, once: why its server cannot be
+                            asked, until the next news, which is a reply */
   EFFECT_OP_OVER,        /* context of the op, id, status, text; results are in its record */
   EFFECT_ANSWERED,       /* the same for a row that keeps the reply (owned by the receiver; NULL
                             unless OK; an error reply is a status and its text) */

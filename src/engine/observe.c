@@ -50,9 +50,17 @@ static instant mute_until(const engine *e, const observation *o)
   return instant_add(o->unreachable_since, e->settings.connect_timeout);
 }
 
+/* When a patient one has news that its server cannot be asked. */
+static instant cut_off_at(const engine *e, const observation *o)
+{
+  if (!o->ask.op->row->is_patient || o->is_cut_off || instant_is_never(o->unreachable_since))
+    return INSTANT_NEVER;
+  return instant_add(o->unreachable_since, e->settings.connect_timeout);
+}
+
 static void timer_follow(engine *e, observation *o)
 {
-  instant at = instant_min(o->ask.give_up_at, mute_until(e, o));
+  instant at = instant_min(o->ask.give_up_at, instant_min(mute_until(e, o), cut_off_at(e, o)));
 
   if (o->ask.state == ASK_DONE)
     at = instant_min(at, instant_min(o->look_at, o->hint_at));
@@ -92,6 +100,13 @@ static void over_without_reply(engine *e, observation *o, instant now)
   over(e, o, o->ask.status, o->ask.words, now);
 }
 
+/* Until the next reply. */
+static void cut_off(engine *e, observation *o)
+{
+  o->is_cut_off = true;
+  news_add(e, o);
+}
+
 static void mute(engine *e, observation *o, instant now)
 {
   e->observe_is_mute = true;
@@ -125,6 +140,8 @@ static void observation_follow(engine *e, observation *o, instant now)
     over_for_want_of_a_server(e, o, now);
     return;
   }
+  if (!instant_before(now, cut_off_at(e, o)))
+    cut_off(e, o);
   if (o->ask.state == ASK_DONE && !instant_before(now, look_at)) {
     o->ask.state = ASK_OPEN;
     o->ask.try_at = now;
@@ -264,6 +281,7 @@ static void judged(engine *e, observation *o, instant now)
     return;
   }
   o->was_answered = true;
+  o->is_cut_off = false;
   o->unreachable_since = INSTANT_NEVER;
   o->look_at = next_look(e, o, now);
   news_add(e, o);
@@ -359,8 +377,12 @@ void observe_link_down(engine *e, const server *s, dibs_status why, const char *
     if (o->ask.state == ASK_DONE && !o->is_over)
       ask_done(&o->ask, why, words);
     ask_unsent(&o->ask, why, words);
-    if (ask_fault_is_final(why) && !may_come_back)
-      over(e, o, why, words, now);
+    if (ask_fault_is_final(why) && !o->is_over) {
+      if (may_come_back)
+        cut_off(e, o);
+      else
+        over(e, o, why, words, now);
+    }
     observation_follow(e, o, now);
   }
 }
@@ -428,12 +450,27 @@ static bool reply_read(engine *e, observation *o)
   return next.is_news;
 }
 
+static void news_effect(engine *e, observation *o, effect *ret)
+{
+  char words[sizeof(o->ask.words)];
+  text shown = text_over(words, sizeof(words));
+
+  *ret = (effect){ .kind = EFFECT_OP_NEWS, .context = o->ask.op->context, .id = o->ask.id };
+  o->cut_off_is_told = o->is_cut_off;
+  if (o->is_cut_off) {
+    ret->status = ask_fault(e, &o->ask, e->now, &shown);
+    ret->text = engine_words(e, words);
+  }
+}
+
 /* Replies are read here. */
 bool observe_next_effect(engine *e, effect *ret)
 {
   for (observation *o = e->first_news; o != NULL; o = e->first_news) {
     bool has_news = o->ask.reply != NULL && reply_read(e, o);
 
+    if (!o->is_over && o->is_cut_off != o->cut_off_is_told)
+      has_news = true;
     if (!has_news && o->is_over) {
       op_effect(e, &o->ask, ret);
       ret->is_late = o->is_late;
@@ -443,7 +480,7 @@ bool observe_next_effect(engine *e, effect *ret)
     if (!o->is_over)
       news_take_out(e, o);
     if (has_news) {
-      *ret = (effect){ .kind = EFFECT_OP_NEWS, .context = o->ask.op->context, .id = o->ask.id };
+      news_effect(e, o, ret);
       return true;
     }
   }

@@ -14,7 +14,9 @@ void leader_read(const elect_answer *a, leader_state *ret)
   text client = text_over(ret->client, sizeof(ret->client));
   int64_t since_us = (int64_t)a->lease.token;       /* tokens are times of grants */
 
+  ret->is_known = true;
   ret->is_led = a->is_held && !a->is_leaving && a->remaining_ms > 0;
+  ret->is_published = ret->is_led && a->is_published;
   ret->epoch = a->epoch;
   ret->remaining_ms = ret->is_led ? a->remaining_ms : 0;
   ret->led_for_ms = ret->is_led && a->server_us > since_us ? (a->server_us - since_us) / 1000
@@ -28,7 +30,9 @@ void leader_read(const elect_answer *a, leader_state *ret)
 
 bool leader_is_same(const leader_state *a, const leader_state *b)
 {
-  return a->is_led == b->is_led && a->epoch == b->epoch && a->value_size == b->value_size &&
+  return a->is_known == b->is_known && a->is_led == b->is_led &&
+         a->is_published == b->is_published && a->epoch == b->epoch &&
+         a->value_size == b->value_size &&
          memcmp(a->value, b->value, a->value_size) == 0;
 }
 
@@ -88,8 +92,7 @@ static sync_next observe_read(sync_op *op, const resp_reply *reply)
   leader_read(&a, &state);
   if (state.is_led)
     next.at = instant_min(over_at, instant_add(op->now, span_ms(state.remaining_ms + 1)));
-  next.is_news = !e->is_known || !leader_is_same(&e->state, &state);
-  e->is_known = true;
+  next.is_news = !leader_is_same(&e->state, &state);
   if (next.is_news)
     e->state = state;
   else

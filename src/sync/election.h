@@ -9,7 +9,9 @@
 #include "sync/sync.h"
 
 typedef struct leader_state {
+  bool is_known;                     /* the server has replied; otherwise all is zero */
   bool is_led;
+  bool is_published;                 /* `value` is, though it may be empty */
   uint64_t epoch;
   int64_t remaining_ms, led_for_ms;
   char client[CLIENT_ID_SIZE];       /* "" without a leader */
@@ -31,7 +33,6 @@ typedef struct election_op {
   leader_state state;                    /* results */
   lease_id lease;
   /* Of observe: */
-  bool is_known;                         /* `state` is */
   uint64_t watched_renewals;             /* of `lease` */
   instant watched_since;
 } election_op;

@@ -36,7 +36,9 @@ typedef struct sync_row {
   span every;                      /* of repetitions without a message; 0: one reply ends it */
   bool only_reads;                 /* never executed in doubt: UNREACHABLE, not UNKNOWN */
   bool keeps_reply;                /* the effect of its end is EFFECT_ANSWERED, and has it */
-  bool is_patient;                 /* with `every`: waits for a server without a limit */
+  bool is_patient;                 /* with `every`: waits for a server without a limit, and
+                                      has news when it cannot be asked for connect_timeout, or
+                                      refuses the client, and when it replies again */
   /* Fills the request, in engine_run() and for each step. false: no memory. */
   bool (*ask)(const sync_op *op, const protocol *p, request *out);
   sync_next (*read)(sync_op *op, const resp_reply *reply);

@@ -392,6 +392,43 @@ def observers_learn_of_a_crash_within_a_lease():
     os.unlink(beats)
 
 
+def _without_time(line):
+    return line.split(',"time"')[0]
+
+
+def an_observer_says_once_that_it_cannot_see_the_server():
+    own = harness.Server()
+    for words in ([], ['--json']):
+        watcher = start('elect', 'observe', 'unseen', '-q', *words,
+                        env={'DIBS_URL': own.url + '?connect_timeout=300ms'})
+        first = watcher.stdout.readline()
+        own.process.kill()
+        own.process.wait()
+        line = watcher.stderr.readline()
+        contains(line, 'unseen: cannot see the server: ')
+        if words:
+            event = json.loads(line)
+            equal((event['event'], event['status'], event['name'], event.get('code')),
+                  ('error', 'DIBS_ERR_UNREACHABLE', 'unseen', None))
+            equal(json.loads(first)['published'], False)
+        own.restart()
+        equal(_without_time(watcher.stdout.readline()), _without_time(first))
+        watcher.kill()
+        lacks(watcher.communicate()[1], 'cannot see')
+    own.stop()
+
+
+def an_observation_that_ends_by_a_fault_ends_the_command():
+    dibs('sem', 'set', 'seats', '1')
+    process = start('run', '--permits', '1', 'seats', '--', 'cat', stdin=-1)
+    until_held('seats')
+    done = dibs_with_limit('elect', 'observe', 'seats')
+    refused_code = dibs('elect', 'observe', 'seats', '-n').code
+    equal(done.code, refused_code, done)
+    assert done.code not in (0, 1), done
+    end_holder(process)
+
+
 def observe_without_a_server_gives_69():
     done = dibs('elect', 'observe', 'x', '-u', 'unix:///nowhere/socket',
                 '--connect-timeout', '200ms')

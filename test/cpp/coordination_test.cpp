@@ -206,6 +206,42 @@ static void observers_see_who_leads()
   CHECK(!there.leader().is_led);         /* nobody kept that hold */
 }
 
+static void an_observer_without_a_server_is_told_why()
+{
+  dibs_options options = DIBS_OPTIONS_INIT;
+
+  options.connect_timeout_ms = 200;
+  dibs::client nowhere("unix:///nonexistent/socket", &options);
+  std::mutex guard;
+  int changes = 0, faults = 0;
+  dibs_status why = DIBS_OK;
+  bool is_known = true;
+  const dibs::observer observer(
+    nowhere, "leader",
+    [&](const dibs_leader &) {
+      const std::lock_guard<std::mutex> lock(guard);
+
+      changes++;
+    },
+    {},
+    [&](const dibs_error &error, const dibs_leader &last) {
+      const std::lock_guard<std::mutex> lock(guard);
+
+      faults++;
+      why = error.status;
+      is_known = last.is_known;
+    });
+
+  CHECK(until([&] {
+    const std::lock_guard<std::mutex> lock(guard);
+
+    return faults == 1;
+  }));
+  const std::lock_guard<std::mutex> lock(guard);
+
+  CHECK(why == DIBS_ERR_UNREACHABLE && !is_known && changes == 0);
+}
+
 /* ---- errors ---- */
 
 /* How many of `rounds` calls throw another error than `wanted` with `word` in its text. */
@@ -259,6 +295,7 @@ int main()
     TEST(a_barrier_lets_all_go_on_together),
     TEST(a_name_with_a_zero_byte_is_refused_where_it_would_be_cut),
     TEST(observers_see_who_leads),
+    TEST(an_observer_without_a_server_is_told_why),
     TEST(an_exception_carries_the_error_of_its_own_thread),
   };
 

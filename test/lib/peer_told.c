@@ -12,10 +12,16 @@ static void tell(struct peer *p, const char *what, const effect *e, bool with_st
   peer_keep(p->lines, &p->line_count, line);
 }
 
-static void tell_news(struct peer *p, const struct who *w)
+static void tell_news(struct peer *p, const effect *e)
 {
   char line[128];
+  const struct who *w = e->context;
 
+  if (e->status != DIBS_OK) {
+    tell(p, "cut_off", e, true);
+    snprintf(p->warning, sizeof(p->warning), "%s", e->text);
+    return;
+  }
   snprintf(line, sizeof(line), "observed %s %s", w->name, w->observed.reply);
   peer_keep(p->lines, &p->line_count, line);
 }
@@ -70,7 +76,7 @@ void peer_take_effect(struct peer *p, const effect *e)
     tell(p, "over", e, true);
     break;
   case EFFECT_OP_NEWS:
-    tell_news(p, w);
+    tell_news(p, e);
     break;
   case EFFECT_EVENT:
     if (e->event == DIBS_EVENT_WARNING)

@@ -51,7 +51,12 @@ enum { TOLD_MAX = 256 };
 struct seen {
   pthread_mutex_t mutex;
   int count;
-  struct { bool is_led; uint64_t epoch; char value[32]; char client[24]; } told[TOLD_MAX];
+  struct {
+    dibs_status status;                /* not DIBS_OK: the server is not seen */
+    bool is_known, is_led, is_published;
+    uint64_t epoch;
+    char value[32], client[24], node[128];
+  } told[TOLD_MAX];
   int64_t at_ms[TOLD_MAX];
 };
 
@@ -59,10 +64,14 @@ static void on_leader(const dibs_error *error, const dibs_leader *leader, void *
 {
   struct seen *s = data;
 
-  if (error->status != DIBS_OK)
+  if (leader == NULL)
     return;
   (void)pthread_mutex_lock(&s->mutex);
   if (s->count < TOLD_MAX) {
+    s->told[s->count].status = error->status;
+    (void)snprintf(s->told[s->count].node, 128, "%s", error->node);
+    s->told[s->count].is_known = leader->is_known;
+    s->told[s->count].is_published = leader->is_published;
     s->told[s->count].is_led = leader->is_led;
     s->told[s->count].epoch = leader->epoch;
     (void)snprintf(s->told[s->count].value, 32, "%s", leader->value);
@@ -485,6 +494,121 @@ static void who_was_disconnected_hears_when_it_is_back(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
+struct fault_wanted { struct seen *seen; bool is_fault; };
+
+static bool has_fault(void *data)
+{
+  const struct fault_wanted *w = data;
+  bool is_so;
+
+  (void)pthread_mutex_lock(&w->seen->mutex);
+  is_so = w->seen->count > 0 &&
+          (w->seen->told[w->seen->count - 1].status != DIBS_OK) == w->is_fault;
+  (void)pthread_mutex_unlock(&w->seen->mutex);
+  return is_so;
+}
+
+/* The last report says that the server is not seen; or that it is. */
+static void expect_fault(struct seen *s, bool is_fault)
+{
+  struct fault_wanted w = { s, is_fault };
+
+  assert_true(live_until(LIVE_LONG_MS, has_fault, &w));
+}
+
+static dibs_client *open_far(const struct test_proxy *proxy)
+{
+  dibs_options options = live_options();
+
+  options.connect_timeout_ms = 1000;
+  return live_open_with(live_url_by(proxy), &options);
+}
+
+static void who_cannot_see_the_server_is_told_once_and_once_when_it_is_back(void **state)
+{
+  live_needs_one_server();
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *far = open_far(proxy);
+  dibs_hold *hold = lead(client, "unseen", "one");
+  struct seen seen;
+  dibs_observer *observer = observe(far, "unseen", &seen);
+  int first;
+
+  (void)state;
+  expect_told(&seen, "one");
+  first = told_count(&seen);
+  test_proxy_refuse(proxy, true);
+  test_proxy_cut(proxy);
+  expect_fault(&seen, true);
+  assert_int_equal(seen.told[first].status, DIBS_ERR_UNREACHABLE);
+  assert_true(seen.told[first].is_known && seen.told[first].is_led);
+  assert_string_equal(seen.told[first].value, "one");
+  assert_string_not_equal(seen.told[first].node, "");
+  test_proxy_refuse(proxy, false);
+  expect_fault(&seen, false);
+  expect_told(&seen, "one");             /* as it is now, though it has not changed */
+  assert_int_equal(told_count(&seen), first + 2);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  expect_told(&seen, NULL);
+  observer = dibs_observer_free(observer);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void who_never_saw_the_server_is_told_that_nothing_is_known(void **state)
+{
+  live_needs_one_server();
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *far = open_far(proxy);
+  dibs_observer *observer = NULL;
+  struct pollfd ready = { .events = POLLIN };
+  dibs_leader *leader = NULL;
+
+  (void)state;
+  test_proxy_refuse(proxy, true);
+  test_proxy_cut(proxy);
+  live_expect(far, dibs_observe(far, "unknown", NULL, NULL, NULL, &observer), DIBS_OK);
+  ready.fd = dibs_observer_fd(observer);
+  assert_int_equal(poll(&ready, 1, LIVE_LONG_MS), 1);
+  assert_int_equal(dibs_observer_next(observer, &leader), DIBS_OK);
+  assert_int_equal(leader->error->status, DIBS_ERR_UNREACHABLE);
+  assert_string_not_equal(leader->error->text, "");
+  assert_false(leader->is_known || leader->is_led || leader->epoch != 0);
+  leader = dibs_leader_free(leader);
+  assert_int_equal(dibs_observer_next(observer, &leader), DIBS_BUSY);
+  test_proxy_refuse(proxy, false);
+  assert_int_equal(poll(&ready, 1, LIVE_LONG_MS), 1);
+  assert_int_equal(dibs_observer_next(observer, &leader), DIBS_OK);
+  assert_int_equal(leader->error->status, DIBS_OK);
+  assert_true(leader->is_known && !leader->is_led);
+  leader = dibs_leader_free(leader);
+  observer = dibs_observer_free(observer);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void an_empty_value_is_told_apart_from_none_yet(void **state)
+{
+  dibs_hold *hold = live_lock(client, "empty", 30000);
+  dibs_leader *leader = NULL;
+
+  (void)state;
+  live_expect(other, dibs_get_leader(other, "empty", &leader), DIBS_OK);
+  assert_true(leader->is_known && leader->is_led && !leader->is_published);
+  assert_int_equal(leader->error->status, DIBS_OK);
+  leader = dibs_leader_free(leader);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  hold = lead(client, "empty", "");
+  live_expect(other, dibs_get_leader(other, "empty", &leader), DIBS_OK);
+  assert_true(leader->is_led && leader->is_published);
+  assert_string_equal(leader->value, "");
+  leader = dibs_leader_free(leader);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  live_expect(other, dibs_get_leader(other, "empty", &leader), DIBS_OK);
+  assert_false(leader->is_led || leader->is_published);
+  leader = dibs_leader_free(leader);
+}
+
 static void a_telling_whose_answer_was_lost_is_told_once(void **state)
 {
   live_needs_one_server();
@@ -816,6 +940,9 @@ int main(void)
       a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watched_it),
     cmocka_unit_test(a_leader_that_was_ousted_cannot_tell_any_more),
     cmocka_unit_test(who_was_disconnected_hears_when_it_is_back),
+    cmocka_unit_test(who_cannot_see_the_server_is_told_once_and_once_when_it_is_back),
+    cmocka_unit_test(who_never_saw_the_server_is_told_that_nothing_is_known),
+    cmocka_unit_test(an_empty_value_is_told_apart_from_none_yet),
     cmocka_unit_test(a_telling_whose_answer_was_lost_is_told_once),
     cmocka_unit_test(of_many_candidates_one_leads_at_a_time_and_epochs_grow),
     cmocka_unit_test(candidates_of_one_client_follow_each_other_with_their_own_values),

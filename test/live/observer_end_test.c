@@ -23,8 +23,11 @@ static void on_leader(const dibs_error *error, const dibs_leader *leader, void *
 {
   struct reports *r = data;
 
-  if ((error->status == DIBS_OK) != (leader != NULL))
-    live_fault("%s came with %s leader", dibs_status_name(error->status), leader ? "a" : "no");
+  if (error->status == DIBS_OK && leader == NULL)
+    live_fault("DIBS_OK came with no leader");
+  if (leader != NULL && leader->error->status != error->status)
+    live_fault("%s came with a leader of %s", dibs_status_name(error->status),
+               dibs_status_name(leader->error->status));
   if (leader != NULL)
     r->leaders++;
   else

@@ -217,7 +217,9 @@ static void wrong_credentials_end_it_but_not_a_patient_one_that_knew_better(void
   peer_observe(p, "b", (struct watch){ .is_patient = true });
   asked(p, "3", "observed b 3");
   refuse_credentials(p);
+  peer_expect_told(p, "cut_off b DIBS_ERR_AUTH");
   peer_expect_told(p, "over a DIBS_ERR_AUTH");
+  peer_expect_warning(p, "WRONGPASS");
   peer_observe(p, "c", (struct watch){ .is_patient = true });
   refuse_credentials(p);
   peer_expect_told(p, "over c DIBS_ERR_AUTH");
@@ -329,10 +331,112 @@ static void without_a_server_it_is_unreachable_after_the_connect_timeout(void **
   }
   peer_expect_told_nothing(p);
   peer_advance_ms(p, 200);
+  peer_expect_told(p, "cut_off b DIBS_ERR_UNREACHABLE");
   peer_expect_told(p, "over a DIBS_ERR_UNREACHABLE");
   peer_advance_ms(p, 600000);
   peer_expect_told_nothing(p);
   assert_true(peer_observe_end(p, "b"));
+  peer_free(p);
+}
+
+/* ---- patient ones: they are told that the server cannot be asked, and go on ---- */
+
+static struct peer *patient(void)
+{
+  return observing_by(peer_new(), (struct watch){ .every_ms = 3000, .is_patient = true }, "3");
+}
+
+static void a_patient_one_is_told_once_of_a_server_that_is_away_and_once_of_its_return(
+  void **state)
+{
+  struct peer *p = patient();
+
+  (void)state;
+  for (int round = 0; round < 2; round++) {
+    peer_break(p, 0);
+    peer_advance_ms(p, 4900);
+    peer_expect_told_nothing(p);
+    peer_advance_ms(p, 200);
+    peer_expect_told(p, "cut_off a DIBS_ERR_UNREACHABLE");
+    for (int i = 0; i < 20; i++) {
+      if (peer_wants(p, 0))
+        peer_break(p, 0);
+      peer_advance_ms(p, 1000);
+    }
+    peer_expect_told_nothing(p);
+    peer_connect(p, 0);
+    peer_expect_told_nothing(p);         /* a connection is not yet a reply */
+    asked(p, "3", "observed a 3");
+    peer_expect_told_nothing(p);
+  }
+  peer_free(p);
+}
+
+static void a_patient_one_is_told_nothing_of_a_server_that_is_back_in_time(void **state)
+{
+  struct peer *p = patient();
+
+  (void)state;
+  for (int round = 0; round < 3; round++) {
+    peer_break(p, 0);
+    peer_advance_ms(p, 4900);
+    peer_connect(p, 0);
+    asked(p, "3", "observed a 3");
+    peer_expect_told_nothing(p);
+  }
+  peer_free(p);
+}
+
+static void a_connection_that_ends_before_the_reply_is_no_return(void **state)
+{
+  struct peer *p = patient();
+
+  (void)state;
+  peer_break(p, 0);
+  peer_advance_ms(p, 5100);
+  peer_expect_told(p, "cut_off a DIBS_ERR_UNREACHABLE");
+  peer_connect(p, 0);
+  peer_expect(p, "inspect");
+  peer_break(p, 0);
+  peer_advance_ms(p, 20000);
+  peer_expect_told_nothing(p);
+  peer_connect(p, 0);
+  asked(p, "2", "observed a 2");
+  peer_free(p);
+}
+
+static void a_patient_one_is_told_of_a_server_that_loads_for_long(void **state)
+{
+  struct peer *p = patient();
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  for (int ms = 0; ms < 10000; ms += 20) {
+    peer_advance_ms(p, 20);
+    while (peer_try_expect(p, "inspect"))
+      peer_answer(p, "-LOADING Redis is loading");
+    if (ms < 4900)
+      peer_expect_told_nothing(p);
+  }
+  peer_expect_told(p, "cut_off a DIBS_ERR_UNREACHABLE");
+  peer_expect_warning(p, "LOADING");
+  peer_expect_told_nothing(p);
+  peer_advance_to_command(p);
+  asked(p, "0", "observed a 0");
+  peer_free(p);
+}
+
+static void one_that_ends_while_it_is_cut_off_is_told_no_more(void **state)
+{
+  struct peer *p = patient();
+
+  (void)state;
+  peer_break(p, 0);
+  peer_advance_ms(p, 5100);
+  peer_expect_told(p, "cut_off a DIBS_ERR_UNREACHABLE");
+  assert_true(peer_observe_end(p, "a"));
+  peer_advance_ms(p, 60000);
+  peer_expect_told_nothing(p);
   peer_free(p);
 }
 
@@ -561,6 +665,11 @@ int main(void)
     cmocka_unit_test(observations_of_a_channel_share_its_subscription),
     cmocka_unit_test(the_last_of_a_channel_leaves_it),
     cmocka_unit_test(without_a_server_it_is_unreachable_after_the_connect_timeout),
+    cmocka_unit_test(a_patient_one_is_told_once_of_a_server_that_is_away_and_once_of_its_return),
+    cmocka_unit_test(a_patient_one_is_told_nothing_of_a_server_that_is_back_in_time),
+    cmocka_unit_test(a_connection_that_ends_before_the_reply_is_no_return),
+    cmocka_unit_test(a_patient_one_is_told_of_a_server_that_loads_for_long),
+    cmocka_unit_test(one_that_ends_while_it_is_cut_off_is_told_no_more),
     cmocka_unit_test(a_server_that_comes_back_in_time_is_asked_at_once),
     cmocka_unit_test(a_forbidden_channel_is_polled_until_it_is_allowed),
     cmocka_unit_test(a_forbidden_inbox_is_polled_and_knocked_at_rarely),

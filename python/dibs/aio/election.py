@@ -34,9 +34,10 @@ class Observer(Observing):
     """Reports each change until close(); election.observe() makes it."""
 
     def __init__(self, client: Driven, name: Any, on_change: Callable[[Leader], None],
-                 on_end: Optional[Callable[[Error], None]]) -> None:
+                 on_end: Optional[Callable[[Error], None]],
+                 on_unseen: Optional[Callable[[Error, Leader], None]]) -> None:
         client.loop()
-        super().__init__(client, name, on_change, on_end)
+        super().__init__(client, name, on_change, on_end, on_unseen)
 
 
 class Election(Named):
@@ -52,7 +53,10 @@ class Election(Named):
         return take_leader(await self._get('dibs_leader *', lib.dibs_get_leader))
 
     def observe(self, on_change: Callable[[Leader], None],
-                on_end: Optional[Callable[[Error], None]] = None) -> Observer:
+                on_end: Optional[Callable[[Error], None]] = None,
+                on_unseen: Optional[Callable[[Error, Leader], None]] = None) -> Observer:
         """Calls `on_change` with the present state and each later one, in the loop; `on_end` if
-        the observation ends by a fault. Call it in the running loop."""
-        return Observer(self._client, self._name, on_change, on_end)
+        the observation ends by a fault. `on_unseen` once when the server cannot be seen, with
+        the reason and the last leader known; `on_change` when it is seen again. Call it in the
+        running loop."""
+        return Observer(self._client, self._name, on_change, on_end, on_unseen)

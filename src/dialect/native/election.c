@@ -114,6 +114,8 @@ static bool read_epoch(const resp_reply *r, elect_answer *a)
   if (fence == NULL || (fence->size > 0 && (!uint_read(fence->bytes, fence->size, &reported) ||
                                             token_of_fence(reported) > TOKEN_MAX)))
     return false;
+  a->is_published = a->value_size > 0 ||
+                    (reported > 0 && token_of_fence(reported) == a->lease.token);
   a->epoch = fence_of_token(a->lease.token, 0);
   if (a->epoch < reported)
     a->epoch = reported;

@@ -39,7 +39,8 @@ typedef struct elect_answer {
   int64_t lease_ms;
   uint64_t renewals;
   uint64_t epoch;             /* 0: no leader ever */
-  const char *value;          /* borrowed from the reply */
+  bool is_published;          /* the holder of `lease` has published a value */
+  const char *value;          /* borrowed from the reply; may be empty all the same */
   size_t value_size;
 } elect_answer;
 

@@ -225,6 +225,24 @@ static void an_observer_has_news_of_changes_and_believes_its_own_clock(void **st
   assert_true(next.is_news && !e.state.is_led);
 }
 
+/* The fence of the last publication, of a lease with the token 5. */
+#define LED_AFTER(fence) "*8\r\n:1700000000000001\r\n:1\r\n$26\r\n" CLIENT ":1:5\r\n" \
+                         ":20000\r\n:30000\r\n:4\r\n$4\r\n" fence "\r\n$0\r\n\r\n"
+
+static void an_empty_value_that_is_published_is_another_state_than_none(void **state)
+{
+  election_op e = { .op = { .row = &election_observe_row, .now = { 1000 } } };
+
+  (void)state;
+  assert_false(e.state.is_known);
+  assert_true(next_of(&e.op, LED_AFTER("4096")).is_news);      /* the leader before published */
+  assert_true(e.state.is_known && e.state.is_led && !e.state.is_published);
+  assert_true(next_of(&e.op, LED_AFTER("5120")).is_news);
+  assert_true(e.state.is_led && e.state.is_published);
+  assert_int_equal(e.state.value_size, 0);
+  assert_false(next_of(&e.op, LED_AFTER("5120")).is_news);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -238,6 +256,7 @@ int main(void)
     cmocka_unit_test(a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_under_way),
     cmocka_unit_test(a_try_for_permits_ends_with_the_first_reply_and_cancels_what_is_under_way),
     cmocka_unit_test(an_observer_has_news_of_changes_and_believes_its_own_clock),
+    cmocka_unit_test(an_empty_value_that_is_published_is_another_state_than_none),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
