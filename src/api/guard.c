@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/guard.c - guarded writes: arguments of sync/guard.h; and their reads. */
+#include <assert.h>
 #include <dibs/guard.h>
 #include <string.h>
 
@@ -117,6 +118,7 @@ static dibs_status length_check(client_record *c, const guarded_op *g)
   char words[128];
   text why = text_over(words, sizeof(words));
 
+  assert(g->count == 0 || g->arguments != NULL);
   for (size_t i = 0; i < g->count && size <= DIBS_GUARDED_MAX; i++)
     size = g->arguments[i].size > SIZE_MAX - size ? SIZE_MAX : size + g->arguments[i].size;
   if (size <= DIBS_GUARDED_MAX)

@@ -2,6 +2,7 @@
 /* api/rate.c - rate limiters: arguments of sync/rate.h. */
 #include "api/call.h"
 
+#include <assert.h>
 #include <dibs/rate.h>
 #include <string.h>
 
@@ -61,6 +62,7 @@ static dibs_status limiter_name_check(client_record *c, const char *name, size_t
 
 static void name_set(rate_op *r, const char *name)
 {
+  assert(name != NULL);            /* limiter_name_check() */
   r->name_size = strlen(name);
   memcpy(r->name, name, r->name_size);
 }

@@ -8,23 +8,15 @@
 
 static const option_row *const sets[] = { options_common, options_connection };
 
-#define FOR_EACH_ROW(row) \
-  for (size_t set = 0; set < sizeof(sets) / sizeof(sets[0]); set++) \
+/* By its letter, or, where that is 0, by its name. */
+static const option_row *row_of(char letter, const char *name, size_t size)
+{
+  for (size_t set = 0; set < sizeof(sets) / sizeof(sets[0]); set++)
     for (const option_row *row = sets[set]; !option_is_end(row); row++)
-
-static const option_row *long_row(const char *name, size_t size)
-{
-  FOR_EACH_ROW(row)
-    if (row->name != NULL && strlen(row->name) == size && memcmp(row->name, name, size) == 0)
-      return row;
-  return NULL;
-}
-
-static const option_row *letter_row(char letter)
-{
-  FOR_EACH_ROW(row)
-    if (row->letter == letter)
-      return row;
+      if (letter != 0 ? row->letter == letter
+                      : row->name != NULL && strlen(row->name) == size &&
+                        memcmp(row->name, name, size) == 0)
+        return row;
   return NULL;
 }
 
@@ -36,11 +28,11 @@ static int words_of(const char *word)
   if (word[1] == '-') {
     size_t size = strcspn(word + 2, "=");
 
-    row = long_row(word + 2, size);
+    row = row_of(0, word + 2, size);
     return row == NULL ? 0 : row->value != NULL && word[2 + size] == '\0' ? 2 : 1;
   }
   for (const char *at = word + 1; *at != '\0'; at++) {
-    row = letter_row(*at);
+    row = row_of(*at, NULL, 0);
     if (row == NULL)
       return 0;
     if (row->value != NULL)

@@ -28,6 +28,7 @@
   ROW(NOT_EXECUTABLE, 126, "the command cannot be executed") \
   ROW(NOT_FOUND, 127, "the command was not found")
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): the value of an enumerator */
 #define EXIT_CODE(NAME, number, meaning) CODE_##NAME = number,
 enum exit_code { EXIT_CODES(EXIT_CODE) CODE_END = 128 };   /* from there: signals */
 
