@@ -50,7 +50,7 @@ static const char bash_begin[] =
   "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
   "    COMPREPLY=($(compgen -W '";
 
-static const char bash_end[] =
+static const char bash_files[] =
   "  esac\n"
   "  if [ -n \"$runs\" ]; then\n"
   "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
@@ -67,20 +67,9 @@ static const char bash_end[] =
   "  case $before in\n"
   "  --config|--cacert|--cert|--key|--pass-file|--status-file|--record|--replay|"
   "--tls-cert|--tls-key)\n"
-  "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-  "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); "
-  "return ;;\n"
-  "  --take) COMPREPLY=($(compgen -W 'all' -- \"$word\")); return ;;\n"
-  "  --replicas) COMPREPLY=($(compgen -W 'majority' -- \"$word\")); return ;;\n"
-  "  --sort) COMPREPLY=($(compgen -W 'name held wait lease' -- \"$word\")); return ;;\n"
-  "  --kind)\n"
-  "    COMPREPLY=($(compgen -W 'lock rw semaphore latch barrier election' -- "
-  "\"$word\"))\n"
-  "    return ;;\n"
-  "  --on-lost)\n"
-  "    COMPREPLY=($(compgen -W 'TERM HUP INT USR1 USR2 QUIT KILL ignore' -- "
-  "\"$word\"))\n"
-  "    return ;;\n"
+  "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
+
+static const char bash_end[] =
   "  esac\n"
   "  case $word in\n"
   "  -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
@@ -88,6 +77,26 @@ static const char bash_end[] =
   "  esac\n"
   "}\n"
   "complete -F _dibs dibs\n";
+
+static void write_choices(const option_row *row)
+{
+  for (const option_choice *w = row->choices; w->word != NULL; w++)
+    printf("%s%s", w == row->choices ? "" : " ", w->word);
+}
+
+/* The values that an option takes. Options of one name take the same: bash uses the first line. */
+static void write_bash_choices(const command *c)
+{
+  for (const option_set *set = c->options + c->old_sets; set->rows != NULL; set++) {
+    for (const option_row *row = set->rows; !option_is_end(row); row++) {
+      if (!option_is_shown(row) || row->choices == NULL)
+        continue;
+      printf("  --%s) COMPREPLY=($(compgen -W '", row->name);
+      write_choices(row);
+      fputs("' -- \"$word\")); return ;;\n", stdout);
+    }
+  }
+}
 
 static void write_bash_command(const command *c)
 {
@@ -114,6 +123,9 @@ static void write_bash(void)
         stdout);
   for (const command *const *c = commands; *c != NULL; c++)
     write_bash_command(*c);
+  fputs(bash_files, stdout);
+  for (const command *const *c = commands; *c != NULL; c++)
+    write_bash_choices(*c);
   fputs(bash_end, stdout);
 }
 
@@ -139,8 +151,8 @@ static void write_zsh_action(const option_row *row)
     fputs(strcmp(row->value, "FILE") == 0 ? "_files" : " ", stdout);
     return;
   }
-  for (const option_choice *w = row->choices; w->word != NULL; w++)
-    printf("%c%s", w == row->choices ? '(' : ' ', w->word);
+  putchar('(');
+  write_choices(row);
   putchar(')');
 }
 
