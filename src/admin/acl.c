@@ -367,8 +367,7 @@ dibs_status dibs_acl_line(const char *url, const dibs_acl_options *options, char
 
   if (!error_has_room(error))
     return DIBS_ERR_ARGUMENT;
-  if (ret_text == NULL || (options != NULL && (options->size < sizeof(size_t) ||
-                                               options->size % sizeof(size_t) != 0)))
+  if (ret_text == NULL || (options != NULL && !record_size_is_whole(options->size)))
     return refuse(error, DIBS_ERR_ARGUMENT, "ret_text is NULL, or options.size not set");
   w = wish_of(options, &dialect);
   if ((w.uses & ~USES_KNOWN) != 0)

@@ -7,6 +7,7 @@
 
 #include <dibs/semaphore.h>
 
+#include "base/record_size.h"
 #include "drive/drive.h"
 
 #define TTL_MIN_MS 100
@@ -19,7 +20,6 @@
 #define CLIENT_FLAGS \
   (DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS | \
    DIBS_CLIENT_DETECT_DEADLOCK | DIBS_CLIENT_LOCAL)
-#define RECORD_SIZE_MAX 4096
 #define REPLICAS_MAX 100
 #define REPLICAS_WAIT_MS 1000
 #define KIND_FLAGS (DIBS_LOCK_FAIR | DIBS_LOCK_SPIN | DIBS_LOCK_FENCED)
@@ -36,8 +36,7 @@ bool options_copy(const void *from, void *known, size_t known_size, const char *
   size_t size;
 
   memcpy(&size, from, sizeof(size));
-  /* A size that was never set is any number. No record has an end inside of a pointer. */
-  if (size < sizeof(size) || size > RECORD_SIZE_MAX || size % sizeof(size) != 0) {
+  if (!record_size_is_whole(size)) {
     text_add(why, name);
     text_add(why, ".size is ");
     text_add_uint(why, size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* base/record_size.h - whether a program has set the size of a record that the library fills in.
- * A size that no version has is what was in its memory before: nothing is written then. */
+/* base/record_size.h - whether a program has set the size of a record that the library reads or
+ * fills in. A size that no version has is what was in its memory before: the record is neither
+ * read nor written then. */
 #ifndef BASE_RECORD_SIZE_H
 #define BASE_RECORD_SIZE_H
 
@@ -17,6 +18,12 @@
 static inline bool record_size_is_set(size_t size)
 {
   return size >= sizeof(size_t) && size <= RECORD_SIZE_MAX;
+}
+
+/* Of a record that the library reads: none has its end inside of a pointer. */
+static inline bool record_size_is_whole(size_t size)
+{
+  return record_size_is_set(size) && size % sizeof(size_t) == 0;
 }
 
 /* Also that it has the fields that the library writes. */

@@ -4,8 +4,8 @@
  *
  * A request that changes data is sent once: the reply to a repeated HSETNX or LPOP would
  * not show whether the first copy or another client changed the data. */
-#ifndef API_DATA_H
-#define API_DATA_H
+#ifndef DATA_DATA_H
+#define DATA_DATA_H
 
 #include <dibs/data.h>
 

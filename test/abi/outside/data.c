@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of somebody else with a map, which is in libdibs-data. */
+/* A program that uses a map, from the installed libdibs-data. */
 #include <dibs/client.h>
 #include <dibs/map.h>
 

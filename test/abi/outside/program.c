@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of somebody else that uses the installed package. */
+/* A program that uses the installed package. */
 #include <dibs/dibs.h>
 
 #include <stdio.h>
