@@ -138,16 +138,21 @@ static void list_leave(drive *d)
   *at = d->next;
 }
 
+void drive_stop(drive *d)
+{
+  if (d->process->ending == ENDING_NONE)
+    callbacks_stop(d);
+  else
+    callbacks_drop(d);
+}
+
 drive *drive_free(drive *d)
 {
   memory m;
 
   if (d == NULL)
     return NULL;
-  if (d->process->ending == ENDING_NONE)
-    callbacks_stop(d);
-  else
-    callbacks_drop(d);
+  drive_stop(d);
   for (int i = 0; i < ENGINE_LINKS_MAX; i++)
     if (d->wires[i] != NULL && d->process->ending == ENDING_VANISHED)
       wire_vanish(d->wires[i]);

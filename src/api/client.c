@@ -444,7 +444,7 @@ client_record *client_free(client_record *c)
   if (c == NULL)
     return NULL;
   over = c->event_over;
-  c->drive = drive_free(c->drive);       /* runs the last callbacks */
+  c->drive = drive_free(c->drive);
   logs_free(c);
   claims_free(c);
   waits_free(c);
@@ -515,6 +515,7 @@ static void close_handle(dibs_client *client)
     return;
   }
   close_all(c);
+  drive_stop(c->drive);                  /* a callback finds the client closing, not closed */
   handle_close(c);
   (void)client_free(c);
 }

@@ -181,6 +181,12 @@ static void watched_free(drive *d)
   }
 }
 
+void drive_stop(drive *d)
+{
+  loop_stop(d);
+  callbacks_stop(d);
+}
+
 drive *drive_free(drive *d)
 {
   bool is_forked;
@@ -191,8 +197,7 @@ drive *drive_free(drive *d)
   drive_unlist(d);
   is_forked = drive_is_forked(d);
   if (!is_forked) {
-    loop_stop(d);
-    callbacks_stop(d);
+    drive_stop(d);
   } else {
     /* A forked child shares the epoll sets with its parent: remove nothing from them. */
     fd_close(d->links_fd);

@@ -74,8 +74,9 @@ dibs_status drive_may_open(text *why);
 /* Opens descriptors, starts dibs-io. After a fault `why` has a message: DIBS_ERR_TLS,
  * DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY. */
 dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *why);
-/* Stops the threads after pending callbacks, and frees. Mutex not held. In a forked child
- * it only frees, without threads and mutex. */
+/* Stops the threads after the pending callbacks. Mutex not held; not in a forked child. */
+void drive_stop(drive *d);
+/* Calls drive_stop() and frees. In a forked child it only frees, without threads and mutex. */
 drive *drive_free(drive *d);
 
 /* ---- the machine: clocks, random numbers, ids ---- */

@@ -63,6 +63,40 @@ static void close_returns_after_the_callback_that_runs(void **state)
   assert_int_equal(live_faults() - faults, 0);
 }
 
+/* ---- calls of a callback that dibs_close() runs ---- */
+
+static void never_granted(const dibs_error *error, dibs_hold *hold, void *data)
+{
+  (void)data;
+  live_fault("a call that returned DIBS_ERR_CLOSED ended with %s, %s hold",
+             dibs_status_name(error->status), hold == NULL ? "no" : "a");
+}
+
+static void call_in_the_end(const dibs_error *error, void *client)
+{
+  dibs_status status = dibs_lock_async(client, "again", NULL, never_granted, NULL, NULL);
+
+  (void)error;
+  live_expect(client, status, DIBS_ERR_CLOSED);
+  assert_string_not_equal(dibs_client_id(client), "");
+  assert_false(dibs_is_connected(client));
+  is_over = true;
+}
+
+static void a_callback_inside_close_finds_the_client_closing(void **state)
+{
+  dibs_options o = live_options();
+  dibs_client *c;
+
+  (void)state;
+  is_over = false;
+  o.flags = DIBS_CLIENT_PROCESS_CALLBACKS;     /* and nobody processes: dibs_close() runs it */
+  c = live_open_with(live_url(), &o);
+  live_expect(c, dibs_release_async(live_lock(c, "r", 30000), call_in_the_end, c), DIBS_OK);
+  assert_null(dibs_close(c));
+  assert_true(is_over);
+}
+
 /* ---- the callback of a walk ---- */
 
 static bool close_in_a_walk(dibs_bytes key, dibs_bytes value, void *client)
@@ -92,6 +126,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(close_returns_after_the_callback_that_runs),
+    cmocka_unit_test(a_callback_inside_close_finds_the_client_closing),
     cmocka_unit_test(close_in_the_callback_of_a_walk_does_nothing),
   };
 
