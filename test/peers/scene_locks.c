@@ -300,8 +300,9 @@ static void expect_free(struct stage *st, const char *kind)
   side_tell(st->b, 1, "lock %s %s 0 %d", kind, st->name, LONG_LEASE_MS);
   got = side_answer(st->b, 1, SIDE_SOON_MS);
   if (got == NULL || strncmp(got, "ok", 2) != 0)
-    fail_msg("'%s' instead of 'ok'; PTTL %s, queue of a fair lock %s", got == NULL ? "" : got,
-             test_server_command(st->server, "PTTL %s", st->name),
+    fail_msg("'%s' instead of 'ok'; PTTL %s, owners %s, queue of a fair lock %s",
+             got == NULL ? "" : got, test_server_command(st->server, "PTTL %s", st->name),
+             test_server_command(st->server, "HGETALL %s", st->name),
              test_server_command(st->server, "LRANGE redisson_lock_queue:{%s} 0 -1", st->name));
 }
 
