@@ -320,11 +320,12 @@ class observer {
            std::function<void(const dibs_error &)> on_end = {},
            std::function<void(const dibs_error &, const dibs_leader &)> on_unseen = {})
   {
+    const std::string whole = detail::c_name(name);
+    auto data = std::make_unique<functions>(
+      functions{std::move(on_change), std::move(on_end), std::move(on_unseen)});
+
     detail::check(of.get(),
-                  dibs_observe(of.get(), detail::c_name(name).c_str(), changed,
-                               new functions{std::move(on_change), std::move(on_end),
-                                             std::move(on_unseen)},
-                               over, &observer_),
+                  dibs_observe(of.get(), whole.c_str(), changed, data.release(), over, &observer_),
                   name);
   }
 
