@@ -82,7 +82,7 @@ typedef struct claim {
   struct campaign *campaign;       /* NULL: no leadership; campaign.h */
   struct agreement *agreement;     /* on the number of permits, at present; agree.h */
   struct parking *parking;         /* NULL: is not taken again by the short way; retake.c */
-  struct local_claim *local;       /* of a client with degrade=local; degrade.h */
+  struct local_claim *local;       /* of a client with degrade=local; local_claim.h */
   fleet_note note;                 /* for src/fleet/ */
   uint64_t note_fence;
   size_t name_count;               /* 0: one name; otherwise several, and name_size is 0 */
@@ -105,8 +105,7 @@ struct client_record {
   _Atomic int ending;              /* client_ending: which dibs_close() has begun */
   protocol names;
   char *shown;                     /* deployment_show() */
-  url_degrade degrade;
-  struct outage *outage;           /* with degrade=local; degrade.h */
+  struct local_client *local;      /* with degrade=local; degrade.h */
   bool is_private;
   int local_use_fd;
   uint32_t flags;

@@ -73,7 +73,7 @@ claim *claim_free(claim *cl)
   outcome_clear(&cl->end);
   outcome_clear(&cl->loss);
   cl->campaign = campaign_free(&m, cl->campaign);
-  degrade_free(cl);
+  local_claim_free(cl);
   agreement_free(cl);
   mem_free(&m, cl);
   return NULL;
@@ -190,7 +190,7 @@ dibs_status claim_start(claim *cl, lock_call *call)
     spec->give_up_at = client_give_up_at(c);
   else if (call->wait_ms != DIBS_FOREVER)
     spec->give_up_at = instant_add(now, span_ms(call->wait_ms));
-  status = degrade_prepare(cl, spec);
+  status = local_claim_prepare(cl, spec);
   if (status == DIBS_OK) {
     claim_list_join(cl);
     status = call->limit != 0 ? agreement_begin(cl, call) : claim_ask(cl, spec, now);

@@ -159,7 +159,7 @@ void client_forked(void *client)
 {
   client_record *c = client;
 
-  degrade_forked(c);
+  local_claims_forked(c);
   local_use_end(c);
 }
 
@@ -457,7 +457,7 @@ client_record *client_free(client_record *c)
   deployment_deinit(&c->servers);
   mem_free(&c->memory, c->shown);
   m = c->memory;
-  mem_free(&m, c->outage);
+  mem_free(&m, c->local);
   mem_free(&m, c);
   (void)callback_data_end(&over, DIBS_OK);
   return NULL;

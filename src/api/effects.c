@@ -97,7 +97,7 @@ void claim_failed(claim *cl, dibs_status status, const char *words)
 {
   cl->is_over = true;
   claim_end_hold(cl);
-  degrade_let_go(cl);
+  local_claim_let_go(cl);
   if (status == DIBS_BUSY && cl->may_not_wait)
     status = DIBS_TIMED_OUT;             /* wait_ms 0: a try, its limit expires at once */
   (void)outcome_set(&cl->asked, cl->client, status, words);
@@ -136,7 +136,7 @@ void claim_lost(claim *cl, const effect *e)
   if (cl->is_lost)
     return;                              /* by degrade.c; the engine may lose its lease later */
   cl->is_lost = true;
-  degrade_let_go(cl);
+  local_claim_let_go(cl);
   (void)outcome_set(&cl->loss, cl->client, e->status, e->text);
   noting_ended(cl, &cl->loss, false);
   if (cl->hold == NULL)

@@ -87,16 +87,10 @@ dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *ret_info)
 #define NOT_HERE "a lock of this machine has no token: no server knows of it"
 #define NOT_ONE "it is several leases, in a quorum or in several slots, and has no token"
 
-/* Mutex held. */
-static bool is_local(const claim *cl)
-{
-  return cl->local != NULL && cl->local->state == LOCAL_HELD;
-}
-
 /* Mutex held. Returns why the hold cannot be passed on by a token, or NULL. */
 static const char *why_no_token(const claim *cl)
 {
-  if (is_local(cl))
+  if (local_claim_is(cl, LOCAL_HELD))
     return NOT_HERE;
   return engine_hold_is_one_lease(drive_engine(cl->client->drive), cl->id) ? NULL : NOT_ONE;
 }
@@ -192,7 +186,7 @@ static void why_read(const claim *cl, text *out)
 
   if (cl->is_lost)
     text_add(out, outcome_error(&cl->loss, &room)->text);
-  else if (!is_local(cl))
+  else if (!local_claim_is(cl, LOCAL_HELD))
     engine_add_why(drive_engine(cl->client->drive), cl->id, out);
 }
 
@@ -239,7 +233,7 @@ static void hold_let_go(claim *cl)
   if (cl->hold != NULL && atomic_load(&cl->hold->depth) > 1)
     claim_depths(cl);                    /* of the holds that continue */
   claim_end_hold(cl);
-  degrade_let_go(cl);
+  local_claim_let_go(cl);
   watch_over(cl);
 }
 
@@ -250,7 +244,7 @@ dibs_status release_start(claim *cl)
 
   campaign_clear(cl);
   hold_let_go(cl);
-  if (is_local(cl)) {
+  if (local_claim_is(cl, LOCAL_HELD)) {
     degrade_release(cl);
     return DIBS_OK;
   }

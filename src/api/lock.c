@@ -253,7 +253,7 @@ static bool wants_callbacks(const lock_call *call)
 /* Others need the thread of the call, or wait in their own way. */
 static bool any_thread_may_begin(const client_record *c, const lock_call *call)
 {
-  return (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) == 0 && c->outage == NULL &&
+  return (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) == 0 && c->local == NULL &&
          call->cancel == NULL && call->limit == 0 && !wants_callbacks(call) &&
          !drive_is_in_callback();
 }

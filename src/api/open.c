@@ -237,14 +237,8 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   o->local_use_fd = -1;
   c->servers = o->servers;
   o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
-  c->degrade = c->servers.data.degrade;      /* 0: DIBS_DEGRADE_DEFAULT */
   c->times = times_of(o, &c->servers.data);
-  if (c->degrade == DEGRADE_LOCAL)
-    c->outage = mem_zalloc(&c->memory, sizeof(*c->outage));
-  if (c->outage != NULL)
-    c->outage->look_at = INSTANT_NEVER;
-  if ((c->degrade != DEGRADE_LOCAL || c->outage != NULL) &&
-      url_shown(&c->memory, &c->servers, &c->shown) == DIBS_OK)
+  if (degrade_open(c) && url_shown(&c->memory, &c->servers, &c->shown) == DIBS_OK)
     c->handle = handle_new(HANDLE_CLIENT, c, NULL);
   if (c->handle != NULL) {
     c->handle_word = handle_value(c->handle);

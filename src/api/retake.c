@@ -45,7 +45,7 @@ void retake_prepare(claim *cl, const lock_call *call, const dibs_lock_options *o
   parking *p;
 
   if (!may_be_the_same(options) || call->value != NULL || !spec_is_mutex(&call->spec) ||
-      cl->name_count > 0 || c->outage != NULL || (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0)
+      cl->name_count > 0 || c->local != NULL || (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0)
     return;
   p = mem_zalloc(&c->memory, sizeof(*p));
   if (p == NULL)

@@ -388,8 +388,8 @@ static void deployment_settings_set(const client_record *c, engine_settings *s)
   s->uses_functions = data->functions == CHOICE_YES;
   s->only_polls = data->pubsub == CHOICE_NO;
   s->shuns_shards = data->sharded == CHOICE_NO;
-  s->patience = c->degrade == DEGRADE_WAIT ? PATIENCE_ALWAYS
-                : c->degrade == 0            ? PATIENCE_ONCE_ANSWERED : PATIENCE_NEVER;
+  s->patience = data->degrade == DEGRADE_WAIT ? PATIENCE_ALWAYS
+                : data->degrade == 0 ? PATIENCE_ONCE_ANSWERED : PATIENCE_NEVER;
   s->dialect = dialect_of_number(data->dialect);
 }
 
