@@ -155,7 +155,6 @@ void client_leave(client_record *c);
 /* Passes the earlier of the client's two alarms to the drive; mutex held. */
 void client_alarm_set(client_record *c);
 void client_alarm(void *client);
-void client_forked(void *client);        /* in a child: closes its copies of lock files */
 /* The limit of a call that begins now and does not wait for a lock. */
 instant client_give_up_at(const client_record *c);
 
@@ -170,7 +169,10 @@ dibs_status claim_leave(const entry *e, dibs_status status);
  * DIBS_ERR_STALE, _FORKED, or _WOULD_BLOCK as client_begin(). */
 dibs_status claim_pin(const void *value, handle_kind kind, handle **ret_handle,
                       handle **ret_client);
-client_record *client_free(client_record *c);
+
+/* ---- close.c ---- */
+client_record *client_free(client_record *c);    /* in any state of construction */
+void client_forked(void *client);        /* in a child: closes its copies of lock files */
 
 /* ---- lock.c: the ways to take something; all checks included ---- */
 lock_call lock_call_of(lock_kind kind, const char *name);
