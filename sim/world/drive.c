@@ -148,8 +148,6 @@ void drive_stop(drive *d)
 
 drive *drive_free(drive *d)
 {
-  memory m;
-
   if (d == NULL)
     return NULL;
   drive_stop(d);
@@ -162,8 +160,7 @@ drive *drive_free(drive *d)
   list_leave(d);
   sim_timer_end(d->process->sim, &d->timer);
   d->engine = engine_free(d->engine);
-  m = d->memory;
-  mem_free(&m, d);
+  mem_free(&d->memory, d);
   return NULL;
 }
 

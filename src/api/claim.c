@@ -61,21 +61,21 @@ bool claim_name(const claim *cl, size_t index, const char **ret_name, size_t *re
 
 claim *claim_free(claim *cl)
 {
-  memory m;
+  const memory *m;
 
   if (cl == NULL)
     return NULL;
   claim_end_hold(cl);
   claim_end_request(cl);
   retake_forget(cl);
-  m = cl->client->memory;
+  m = &cl->client->memory;
   outcome_clear(&cl->asked);
   outcome_clear(&cl->end);
   outcome_clear(&cl->loss);
-  cl->campaign = campaign_free(&m, cl->campaign);
+  cl->campaign = campaign_free(m, cl->campaign);
   local_claim_free(cl);
   agreement_free(cl);
-  mem_free(&m, cl);
+  mem_free(m, cl);
   return NULL;
 }
 

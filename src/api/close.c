@@ -99,7 +99,6 @@ static void claims_free(client_record *c)
 client_record *client_free(client_record *c)
 {
   callback_data over;
-  memory m;
 
   if (c == NULL)
     return NULL;
@@ -116,9 +115,8 @@ client_record *client_free(client_record *c)
   local_use_end(c);
   deployment_deinit(&c->servers);
   mem_free(&c->memory, c->shown);
-  m = c->memory;
-  mem_free(&m, c->local);
-  mem_free(&m, c);
+  mem_free(&c->memory, c->local);
+  mem_free(&c->memory, c);
   (void)callback_data_end(&over, DIBS_OK);
   return NULL;
 }

@@ -229,12 +229,10 @@ dibs_status dibs_fleet_read(dibs_client *client, dibs_fleet **ret_fleet)
 dibs_fleet *dibs_fleet_free(dibs_fleet *read)
 {
   fleet_result *result = (fleet_result *)(void *)read;
-  memory m;
 
   if (result == NULL)
     return NULL;
-  m = result->reading.memory;
   fleet_reading_deinit(&result->reading);
-  mem_free(&m, result);
+  mem_free(&result->reading.memory, result);
   return NULL;
 }

@@ -370,15 +370,15 @@ dibs_status dibs_history_read(dibs_client *client, const dibs_history_options *o
 dibs_history *dibs_history_free(dibs_history *history)
 {
   history_result *h = (history_result *)(void *)history;
-  memory m;
+  const memory *m;
 
   if (h == NULL)
     return NULL;
-  m = h->memory;
+  m = &h->memory;
   for (size_t i = 0; i < h->shown.count; i++)
-    mem_free(&m, (char *)(uintptr_t)h->entries[i].name);
-  mem_free(&m, h->entries);
-  mem_free(&m, h->in_order);
-  mem_free(&m, h);
+    mem_free(m, (char *)(uintptr_t)h->entries[i].name);
+  mem_free(m, h->entries);
+  mem_free(m, h->in_order);
+  mem_free(m, h);
   return NULL;
 }

@@ -2,16 +2,16 @@
 /* api/inspect.c - what the server stores about a name: its holders and its queue. */
 #include "api/api.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "api/party_info.h"
 #include "base/fence.h"
 
-/* Has its own memory functions: it is freed without a client. */
+/* Begins with the program's dibs_inspection. Has its own memory functions: it is freed without a
+ * client. */
 typedef struct inspection_box {
-  memory memory;
   dibs_inspection inspection;
+  memory memory;
   dibs_party no_holder;            /* of a free name */
   dibs_party *parties;             /* of the holders shown, then of the waiters shown */
   dibs_holder *holders;
@@ -19,27 +19,20 @@ typedef struct inspection_box {
   const dibs_party **shown_waiters;
 } inspection_box;
 
-static inspection_box *box_of(dibs_inspection *inspection)
-{
-  return (inspection_box *)(void *)((char *)inspection -
-                                    offsetof(inspection_box, inspection));
-}
-
 dibs_inspection *dibs_inspection_free(dibs_inspection *inspection)
 {
-  inspection_box *box;
-  memory m;
+  inspection_box *box = (inspection_box *)(void *)inspection;
+  const memory *m;
 
-  if (inspection == NULL)
+  if (box == NULL)
     return NULL;
-  box = box_of(inspection);
-  m = box->memory;
-  mem_free(&m, box->parties);
-  mem_free(&m, box->holders);
-  mem_free(&m, box->shown_holders);
-  mem_free(&m, box->shown_waiters);
-  mem_free(&m, inspection->name);
-  mem_free(&m, box);
+  m = &box->memory;
+  mem_free(m, box->parties);
+  mem_free(m, box->holders);
+  mem_free(m, box->shown_holders);
+  mem_free(m, box->shown_waiters);
+  mem_free(m, inspection->name);
+  mem_free(m, box);
   return NULL;
 }
 

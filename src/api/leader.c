@@ -2,15 +2,15 @@
 /* api/leader.c - reads the leader of an election. */
 #include "api/leader.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "api/call.h"
 
-/* Has its own memory functions: it is freed without a client. */
+/* Begins with the program's dibs_leader. Has its own memory functions: it is freed without a
+ * client. */
 typedef struct leader_box {
-  memory memory;
   dibs_leader leader;
+  memory memory;
   dibs_party party;
   dibs_error error;
   char value[];
@@ -18,7 +18,7 @@ typedef struct leader_box {
 
 static leader_box *box_of(dibs_leader *leader)
 {
-  return (leader_box *)(void *)((char *)leader - offsetof(leader_box, leader));
+  return (leader_box *)(void *)leader;
 }
 
 dibs_leader leader_show(leader_state *s, const dibs_error *error, dibs_party *room)
@@ -55,14 +55,8 @@ dibs_leader *leader_copy(const memory *m, const leader_state *s, const dibs_erro
 
 dibs_leader *dibs_leader_free(dibs_leader *leader)
 {
-  leader_box *box;
-  memory m;
-
-  if (leader == NULL)
-    return NULL;
-  box = box_of(leader);
-  m = box->memory;
-  mem_free(&m, box);
+  if (leader != NULL)
+    mem_free(&box_of(leader)->memory, leader);
   return NULL;
 }
 

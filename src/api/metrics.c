@@ -12,13 +12,10 @@ typedef struct metrics_result {
 
 static metrics_result *result_free(metrics_result *r)
 {
-  memory m;
-
   if (r == NULL)
     return NULL;
-  m = r->reading.memory;
   fleet_reading_deinit(&r->reading);
-  mem_free(&m, r);
+  mem_free(&r->reading.memory, r);
   return NULL;
 }
 

@@ -3,29 +3,24 @@
  * leases. */
 #include "api/api.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include <dibs/names.h>
 
-/* One block of memory: this, the records, the pointers to them, the bytes of the names. Has its
- * own memory functions: it is freed without a client. */
+/* One block of memory: this, which begins with the program's dibs_names, the records, the pointers
+ * to them, the bytes of the names. Has its own memory functions: it is freed without a client. */
 typedef struct names_box {
-  memory memory;
   dibs_names names;
+  memory memory;
   dibs_name_view all[];
 } names_box;
 
 dibs_names *dibs_names_free(dibs_names *names)
 {
-  names_box *box;
-  memory m;
+  names_box *box = (names_box *)(void *)names;
 
-  if (names == NULL)
-    return NULL;
-  box = (names_box *)(void *)((char *)names - offsetof(names_box, names));
-  m = box->memory;
-  mem_free(&m, box);
+  if (box != NULL)
+    mem_free(&box->memory, box);
   return NULL;
 }
 

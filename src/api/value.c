@@ -2,28 +2,24 @@
 /* api/value.c - values that are handed out: copied, and freed by dibs_value_free(). */
 #include "api/value.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "api/api.h"
 
-/* Has its own memory functions: it is freed without a client. */
+/* Begins with the program's dibs_value. Has its own memory functions: it is freed without a
+ * client. */
 typedef struct value_box {
-  memory memory;
   dibs_value value;
+  memory memory;
   char bytes[];
 } value_box;
 
 dibs_value *dibs_value_free(dibs_value *value)
 {
-  value_box *box;
-  memory m;
+  value_box *box = (value_box *)(void *)value;
 
-  if (value == NULL)
-    return NULL;
-  box = (value_box *)(void *)((char *)value - offsetof(value_box, value));
-  m = box->memory;
-  mem_free(&m, box);
+  if (box != NULL)
+    mem_free(&box->memory, box);
   return NULL;
 }
 

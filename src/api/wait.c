@@ -48,16 +48,13 @@ static void request_end(wait *w)
 
 wait *wait_free(wait *w)
 {
-  memory m;
-
   if (w == NULL)
     return NULL;
   if (w->kind->deinit != NULL)
     w->kind->deinit(w);
   request_end(w);
   outcome_clear(&w->end);
-  m = w->memory;
-  mem_free(&m, w);
+  mem_free(&w->memory, w);
   return NULL;
 }
 

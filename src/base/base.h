@@ -28,7 +28,7 @@ typedef struct memory {
 void *mem_alloc(const memory *m, size_t bytes);             /* NULL when refused */
 void *mem_zalloc(const memory *m, size_t bytes);            /* zeroed */
 void *mem_realloc(const memory *m, void *old, size_t bytes);
-void mem_free(const memory *m, void *p);                    /* NULL allowed */
+void mem_free(const memory *m, void *p);     /* NULL allowed; `m` may be a part of what is freed */
 char *mem_copy(const memory *m, const void *bytes, size_t size); /* adds a final zero */
 char *mem_copy_text(const memory *m, const char *words);     /* NULL for NULL */
 /* Overwrites a secret with zeros; the optimizer does not remove it. */

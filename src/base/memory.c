@@ -27,7 +27,7 @@ void *mem_realloc(const memory *m, void *old, size_t bytes)
 void mem_free(const memory *m, void *p)
 {
   if (p != NULL)
-    m->release(p, m->data);
+    m->release(p, m->data);              /* reads `m` before the call, which may free it */
 }
 
 char *mem_copy(const memory *m, const void *bytes, size_t size)

@@ -190,7 +190,6 @@ void drive_stop(drive *d)
 drive *drive_free(drive *d)
 {
   bool is_forked;
-  memory m;
 
   if (d == NULL)
     return NULL;
@@ -215,7 +214,6 @@ drive *drive_free(drive *d)
   tls_shared_deinit(&d->tls);
   if (!is_forked)
     (void)pthread_mutex_destroy(&d->mutex);
-  m = d->memory;
-  mem_free(&m, d);
+  mem_free(&d->memory, d);
   return NULL;
 }

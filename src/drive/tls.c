@@ -156,13 +156,10 @@ void tls_context_swap(tls_context *a, tls_context *b)
 
 tls_context *tls_context_free(tls_context *c)
 {
-  memory m;
-
   if (c == NULL)
     return NULL;
   SSL_CTX_free(c->ssl);
-  m = c->memory;
-  mem_free(&m, c);
+  mem_free(&c->memory, c);
   return NULL;
 }
 
@@ -208,14 +205,11 @@ tls_session *tls_session_new(tls_context *c, const char *name)
 
 tls_session *tls_session_free(tls_session *s)
 {
-  memory m;
-
   if (s == NULL)
     return NULL;
   SSL_free(s->ssl);
   mem_free(&s->memory, s->name);
-  m = s->memory;
-  mem_free(&m, s);
+  mem_free(&s->memory, s);
   return NULL;
 }
 

@@ -112,8 +112,6 @@ engine *engine_new(const engine_settings *settings, instant now)
 
 engine *engine_free(engine *e)
 {
-  memory m;
-
   if (e == NULL)
     return NULL;
   while (e->first_ask != NULL) {
@@ -133,8 +131,7 @@ engine *engine_free(engine *e)
   mem_free(&e->memory, e->version);
   mem_free(&e->memory, e->program);
   mem_free(&e->memory, e->host);
-  m = e->memory;
-  mem_free(&m, e);
+  mem_free(&e->memory, e);
   return NULL;
 }
 

@@ -39,19 +39,19 @@ fleet *fleet_new(const fleet_settings *settings, instant now)
 
 fleet *fleet_free(fleet *f)
 {
-  memory m;
+  const memory *m;
 
   if (f == NULL)
     return NULL;
-  m = f->settings.memory;
+  m = &f->settings.memory;
   for (size_t i = 0; i < f->class_count; i++) {
     for (size_t k = 0; k < FLEET_KINDS; k++)
-      mem_free(&m, f->classes[i]->rows[k]);
-    mem_free(&m, f->classes[i]);
+      mem_free(m, f->classes[i]->rows[k]);
+    mem_free(m, f->classes[i]);
   }
-  entries_free(&m, &f->noted);
-  entries_free(&m, &f->sent);
-  mem_free(&m, f);
+  entries_free(m, &f->noted);
+  entries_free(m, &f->sent);
+  mem_free(m, f);
   return NULL;
 }
 

@@ -515,8 +515,6 @@ hold_front *hold_front_new(const memory *m)
 
 hold_front *hold_front_free(hold_front *f)
 {
-  memory m;
-
   if (f == NULL)
     return NULL;
   while (f->claims != NULL) {
@@ -524,7 +522,6 @@ hold_front *hold_front_free(hold_front *f)
     claim_free(f->claims);
   }
   slots_deinit(&f->slots);
-  m = f->memory;
-  mem_free(&m, f);
+  mem_free(&f->memory, f);
   return NULL;
 }

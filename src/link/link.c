@@ -57,16 +57,15 @@ static void output_forget(link *l)
 link *link_free(link *l)
 {
   if (l != NULL) {
-    memory m = l->memory;
     output_forget(l);
     resp_reader_free(l->reader);
     buffer_deinit(&l->output);
     buffer_deinit(&l->unanswered);
-    mem_free(&m, l->channel);
-    mem_free(&m, l->client_name);
-    mem_free_secret(&m, l->password);
-    mem_free_secret(&m, l->user);
-    mem_free(&m, l);
+    mem_free(&l->memory, l->channel);
+    mem_free(&l->memory, l->client_name);
+    mem_free_secret(&l->memory, l->password);
+    mem_free_secret(&l->memory, l->user);
+    mem_free(&l->memory, l);
   }
   return NULL;
 }

@@ -30,8 +30,6 @@ lock_table *lock_table_new(const lock_settings *s)
 
 lock_table *lock_table_free(lock_table *t)
 {
-  memory m;
-
   if (t == NULL)
     return NULL;
 
@@ -47,8 +45,7 @@ lock_table *lock_table_free(lock_table *t)
   timers_deinit(&t->timers);
   slots_deinit(&t->lease_slots);
   slots_deinit(&t->call_slots);
-  m = t->memory;
-  mem_free(&m, t);
+  mem_free(&t->memory, t);
   return NULL;
 }
 

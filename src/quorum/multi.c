@@ -66,8 +66,6 @@ static multi_record *record_free(multi_record *w)
 
 multi *multi_free(multi *s)
 {
-  memory m;
-
   if (s == NULL)
     return NULL;
   (void)hold_front_free(s->parts);
@@ -77,8 +75,7 @@ multi *multi_free(multi *s)
     s->first = w->next;
     (void)record_free(w);
   }
-  m = s->memory;
-  mem_free(&m, s);
+  mem_free(&s->memory, s);
   return NULL;
 }
 

@@ -208,7 +208,6 @@ void record_fail(quorum_record *r, dibs_status status, const char *words, instan
 
 quorum *quorum_free(quorum *q)
 {
-  memory m;
   quorum_record *r;
 
   if (q == NULL)
@@ -227,8 +226,7 @@ quorum *quorum_free(quorum *q)
     entry->first = NULL;
     entry_forget(q, entry);
   }
-  m = q->memory;
-  mem_free(&m, q);
+  mem_free(&q->memory, q);
   return NULL;
 }
 

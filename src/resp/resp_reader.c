@@ -275,12 +275,11 @@ resp_reader *resp_reader_new(const memory *m, resp_limits limits)
 resp_reader *resp_reader_free(resp_reader *r)
 {
   if (r != NULL) {
-    memory m = r->memory;
     if (r->parser != NULL)
       redisReaderFree(r->parser);
     buffer_deinit(&r->bytes);
     buffer_deinit(&r->nodes);
-    mem_free(&m, r);
+    mem_free(&r->memory, r);
   }
   return NULL;
 }

@@ -23,9 +23,7 @@ const resp_node *resp_child(const resp_reply *reply, const resp_node *parent, si
 
 resp_reply *resp_reply_free(resp_reply *reply)
 {
-  if (reply != NULL) {
-    memory m = reply->memory;
-    mem_free(&m, reply);
-  }
+  if (reply != NULL)
+    mem_free(&reply->memory, reply);
   return NULL;
 }
