@@ -2,6 +2,7 @@
 /* cli/main.c - finds the subcommand and runs it. */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,15 @@ static void move_to_front(char **words, int at)
   words[0] = word;
 }
 
+/* The threads of the library would make a heap each, which costs eight system calls and six pages,
+ * and pages that each fork() copies. */
+static void share_heap(void)
+{
+#ifdef M_ARENA_MAX
+  (void)mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int main(int argc, char **argv)
 {
   int at = argc < 2 ? argc : options_before_command(argc, argv);
@@ -100,6 +110,7 @@ int main(int argc, char **argv)
 
   if (c != NULL && c->is_in_view)
     view_become(argv);
+  share_heap();
   init_begin();
   stdio_fill();
   signals_outlive_file_limit();

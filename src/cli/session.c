@@ -311,7 +311,7 @@ int32_t session_request_ms(const session *s, int64_t left_ms)
 
 bool session_hand_on(const session *s, environment *e)
 {
-  char *url = malloc(DIBS_URL_SIZE);
+  char *url = calloc(1, DIBS_URL_SIZE);
   bool is_done = url != NULL &&
                  dibs_full_url(s->client, false, url, DIBS_URL_SIZE) == DIBS_OK;
 
@@ -321,7 +321,7 @@ bool session_hand_on(const session *s, environment *e)
   if (is_done)
     environment_set(e, "DIBS_INHERITED_URL", url);
   if (url != NULL)
-    explicit_bzero(url, DIBS_URL_SIZE);
+    explicit_bzero(url, strlen(url));     /* not 32 pages, of which one is used */
   free(url);
   return is_done;
 }

@@ -95,6 +95,7 @@ static void *callbacks_thread(void *data)
 {
   drive *d = data;
 
+  (void)pthread_setname_np(pthread_self(), "dibs-callback");
   (void)cancel_off();                    /* a callback knows this thread */
   drive_lock(d);
   for (;;) {
@@ -112,7 +113,7 @@ dibs_status drive_callbacks_prepare(drive *d)
 {
   if (!d->has_callback_thread || d->callback_thread_runs)
     return DIBS_OK;
-  if (!loop_thread(&d->callback_thread, "dibs-callback", callbacks_thread, d, false))
+  if (!loop_thread(&d->callback_thread, callbacks_thread, d, false))
     return DIBS_ERR_SYSTEM;
   d->callback_thread_runs = true;
   return DIBS_OK;

@@ -21,6 +21,7 @@ static void *errand_thread(void *data)
 {
   errand *e = data;
 
+  (void)pthread_setname_np(pthread_self(), e->thread);
   e->run(e);
   atomic_store(&e->is_done, true);
   (void)loop_ring(e->fd);
@@ -33,11 +34,12 @@ bool errand_begin(errand *e, const char *thread, void (*run)(errand *e),
 {
   pthread_t id;
 
+  e->thread = thread;
   e->run = run;
   e->free = release;
   e->fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   atomic_store(&e->owners, 2);
-  if (e->fd >= 0 && loop_thread(&id, thread, errand_thread, e, true))
+  if (e->fd >= 0 && loop_thread(&id, errand_thread, e, true))
     return true;
   if (e->fd >= 0)
     (void)close(e->fd);

@@ -15,6 +15,7 @@ typedef struct errand {
   atomic_int owners;
   atomic_bool is_done;               /* publishes what run() has written */
   int fd;                            /* readable when it is done */
+  const char *thread;                /* its name */
   void (*run)(struct errand *e);
   void (*free)(struct errand *e);    /* the whole record */
 } errand;

@@ -228,9 +228,9 @@ void loop_lead(drive *d, instant until);       /* reads once, as the leader */
 void loop_show_if_needed(drive *d);    /* before the mutex is released */
 bool loop_ring(int fd);                /* writes to an eventfd */
 void loop_quiet(int fd);               /* empties it */
-/* Starts a thread with all signals blocked. */
-bool loop_thread(pthread_t *ret_thread, const char *name, void *(*run)(void *), void *data,
-                 bool is_detached);
+/* Starts a thread with all signals blocked. `run` sets its name: that is one system call, while the
+ * caller would open a file of /proc. */
+bool loop_thread(pthread_t *ret_thread, void *(*run)(void *), void *data, bool is_detached);
 
 /* ---- calls.c ---- */
 bool calls_are_submitted(const drive *d);

@@ -45,8 +45,7 @@ void loop_quiet(int fd)
   while (n < 0 && errno == EINTR);
 }
 
-bool loop_thread(pthread_t *ret_thread, const char *name, void *(*run)(void *), void *data,
-                 bool is_detached)
+bool loop_thread(pthread_t *ret_thread, void *(*run)(void *), void *data, bool is_detached)
 {
   sigset_t all, before;
   pthread_attr_t attributes;
@@ -64,8 +63,6 @@ bool loop_thread(pthread_t *ret_thread, const char *name, void *(*run)(void *), 
   is_started = pthread_create(ret_thread, &attributes, run, data) == 0;
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   (void)pthread_attr_destroy(&attributes);
-  if (is_started && !is_detached)
-    (void)pthread_setname_np(*ret_thread, name);
   return is_started;
 }
 
@@ -243,6 +240,7 @@ static void *io_thread(void *data)
   drive *d = data;
   struct epoll_event events[EVENTS_MAX];
 
+  (void)pthread_setname_np(pthread_self(), "dibs-io");
   (void)cancel_off();                    /* a program's allocator runs here */
   for (;;) {
     int count = epoll_wait(d->main_fd, events, EVENTS_MAX, d->together > 0 ? 1 : -1);
@@ -262,7 +260,7 @@ static void *io_thread(void *data)
 dibs_status loop_start(drive *d)
 {
   if (d->has_thread)
-    d->io_thread_runs = loop_thread(&d->io_thread, "dibs-io", io_thread, d, false);
+    d->io_thread_runs = loop_thread(&d->io_thread, io_thread, d, false);
   return d->has_thread && !d->io_thread_runs ? DIBS_ERR_SYSTEM : DIBS_OK;
 }
 
