@@ -323,27 +323,6 @@ def only_what_listens_or_has_a_screen_loads_libraries_for_it():
     assert len([name for name in loaded if not name.endswith('san')]) <= 10, loaded
 
 
-def _pages(*words):
-    """How many pages the program and what it starts touch for the first time; least of five."""
-    counts = []
-    for _ in range(5):
-        pid = os.posix_spawnp(words[0], words, harness.environment(),
-                              file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
-        status, used = os.wait4(pid, 0)[1:]
-        equal(status, 0, words)
-        counts.append(used.ru_minflt)
-    return min(counts)
-
-
-def a_run_touches_few_pages():
-    # Each is a fault of about a microsecond, and one more in each process that is forked.
-    loaded = _pages(DIBS, '--version')
-    if loaded > 400:
-        return                          # with a sanitizer or in valgrind
-    more = _pages(DIBS, 'run', 'pages', '--', 'true') - loaded - _pages('true')
-    assert more <= 215, more
-
-
 def without_dibs_view_the_rest_works():
     alone = command_apart()
     try:
