@@ -55,8 +55,9 @@ static int report_broken(const barrier_arguments *a, dibs_status status)
                    shown);
 }
 
-static int arrive(session *s, const barrier_arguments *a)
+static int arrive(session *s, const void *data)
 {
+  const barrier_arguments *a = data;
   dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
   dibs_barrier_info info = { .size = sizeof(info) };
   dibs_status status;
@@ -78,33 +79,27 @@ static int arrive(session *s, const barrier_arguments *a)
 static int barrier_wait(const void *data)
 {
   const barrier_arguments *a = data;
-  session s;
-  int code;
 
   if (a->parties == 0)
     return say_usage("barrier", "--parties N: how many have to arrive at the barrier");
   if (a->wait.is_none)
     return say_usage("barrier", "-w 0: a barrier is something to wait at");
-  code = session_start(&s, &a->line, &a->connection);
-  if (code == 0)
-    code = arrive(&s, a);
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, arrive, a);
+}
+
+static int reset(session *s, const void *data)
+{
+  const barrier_arguments *a = data;
+  dibs_status status = dibs_barrier_reset(s->client, a->line.operands[0]);
+
+  return status == DIBS_OK ? CODE_OK : session_fault(s, status, a->line.operands[0]);
 }
 
 static int barrier_reset(const void *data)
 {
   const barrier_arguments *a = data;
-  dibs_status status;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  if (code == 0) {
-    status = dibs_barrier_reset(s.client, a->line.operands[0]);
-    code = status == DIBS_OK ? CODE_OK : session_fault(&s, status, a->line.operands[0]);
-  }
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, reset, a);
 }
 
 static int show_one(session *s, const void *data, const char *name)

@@ -203,25 +203,20 @@ static bool is_own(const dibs_leader *leader, const char *name)
   return leader->is_led && held_has_fence(getenv("DIBS_HELD"), name, leader->epoch);
 }
 
-static int break_leader(const elect_arguments *a)
+static int break_leader(session *s, const void *data)
 {
+  const elect_arguments *a = data;
+  const char *name = a->line.operands[0];
   dibs_leader *leader = NULL;
-  dibs_status status;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
+  dibs_status status = dibs_get_leader(s->client, name, &leader);
+  bool is_confirmed;
 
-  if (code == 0) {
-    status = dibs_get_leader(s.client, a->line.operands[0], &leader);
-    if (status == DIBS_OK)
-      code = force_release(&s, &(force_order) {
-          .name = a->line.operands[0], .reason = a->taking.note,
-          .is_confirmed = a->is_confirmed || is_own(leader, a->line.operands[0]) });
-    else
-      code = session_fault(&s, status, a->line.operands[0]);
-  }
+  if (status != DIBS_OK)
+    return session_fault(s, status, name);
+  is_confirmed = a->is_confirmed || is_own(leader, name);
   dibs_leader_free(leader);
-  session_close(&s);
-  return code;
+  return force_release(s, &(force_order) { .name = name, .reason = a->taking.note,
+                                           .is_confirmed = is_confirmed });
 }
 
 /* The verbs that do not stand for election. */
@@ -276,9 +271,10 @@ static int elect_observe(const void *data)
 
 static int elect_break(const void *data)
 {
-  int code = check_use(data, "break");
+  const elect_arguments *a = data;
+  int code = check_use(a, "break");
 
-  return code != 0 ? code : break_leader(data);
+  return code != 0 ? code : session_with(&a->line, &a->connection, break_leader, a);
 }
 
 static const verb verbs[] = {

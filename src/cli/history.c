@@ -113,8 +113,9 @@ static void print_all(const history_arguments *a, const dibs_history *h)
   }
 }
 
-static int history(session *s, const history_arguments *a)
+static int history(session *s, const void *data)
 {
+  const history_arguments *a = data;
   dibs_history_options o = DIBS_HISTORY_OPTIONS_INIT;
   dibs_history *h = NULL;
   dibs_status status;
@@ -137,13 +138,8 @@ static int history(session *s, const history_arguments *a)
 static int history_run(void *data)
 {
   const history_arguments *a = data;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  if (code == 0)
-    code = history(&s, a);
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, history, a);
 }
 
 const command history_command = {

@@ -130,8 +130,9 @@ static int latch_down(const void *data)
 }
 
 /* Waits at most --wait; with -w 0 only reads the count. */
-static int wait_for_zero(session *s, const latch_arguments *a)
+static int wait_for_zero(session *s, const void *data)
 {
+  const latch_arguments *a = data;
   dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
   dibs_status status;
   int64_t left = 0;
@@ -154,43 +155,34 @@ static int wait_for_zero(session *s, const latch_arguments *a)
   return fault(s, status, a->line.operands[0]);
 }
 
-static int wait_on(const latch_arguments *a)
-{
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
-
-  if (code == 0)
-    code = wait_for_zero(&s, a);
-  session_close(&s);
-  return code;
-}
-
 int latch_wait_for_zero(const command_line *line, const connection_options *c,
                         const wait_option *wait)
 {
   const latch_arguments own = { .line = *line, .connection = *c, .wait = *wait };
 
-  return wait_on(&own);
+  return session_with(line, c, wait_for_zero, &own);
 }
 
 static int latch_wait(const void *data)
 {
-  return wait_on(data);
+  const latch_arguments *a = data;
+
+  return session_with(&a->line, &a->connection, wait_for_zero, a);
+}
+
+static int delete(session *s, const void *data)
+{
+  const latch_arguments *a = data;
+  dibs_status status = dibs_latch_delete(s->client, a->line.operands[0]);
+
+  return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
 }
 
 static int latch_rm(const void *data)
 {
   const latch_arguments *a = data;
-  dibs_status status;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  if (code == 0) {
-    status = dibs_latch_delete(s.client, a->line.operands[0]);
-    code = status == DIBS_OK ? CODE_OK : fault(&s, status, a->line.operands[0]);
-  }
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, delete, a);
 }
 
 static int show_one(session *s, const void *data, const char *name)

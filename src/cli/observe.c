@@ -65,8 +65,9 @@ static bool print_leader(const session *s, const elect_arguments *a, const dibs_
 
 /* ---- once, or always ---- */
 
-static int look_once(session *s, const elect_arguments *a)
+static int look_once(session *s, const void *data)
 {
+  const elect_arguments *a = data;
   dibs_leader *leader = NULL;
   dibs_status status = dibs_get_leader(s->client, a->line.operands[0], &leader);
   int code;
@@ -163,8 +164,9 @@ static int32_t request_ms(const session *s, const elect_arguments *a, int64_t le
   return a->taking.wait.ms == 0 ? 0 : session_request_ms(s, left_ms);
 }
 
-static int observe(session *s, const elect_arguments *a)
+static int observe(session *s, const void *data)
 {
+  const elect_arguments *a = data;
   int64_t until = clock_ms() + a->taking.wait.ms;
   dibs_observer *observer = NULL;
   struct pollfd fd = { .events = POLLIN };
@@ -200,13 +202,6 @@ static int observe(session *s, const elect_arguments *a)
 
 int observe_leaders(const elect_arguments *a)
 {
-  session s;
-  int code;
-
   signals_end_with_reader();
-  code = session_start(&s, &a->line, &a->connection);
-  if (code == 0)
-    code = a->taking.wait.is_none ? look_once(&s, a) : observe(&s, a);
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, a->taking.wait.is_none ? look_once : observe, a);
 }

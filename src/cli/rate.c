@@ -48,22 +48,17 @@ static int fault(session *s, dibs_status status, const char *name)
   return facts.code;
 }
 
-static int with_session(const rate_arguments *a, int (*work)(session *s, const rate_arguments *a))
+static int with_session(const rate_arguments *a, int (*work)(session *s, const void *data))
 {
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
-
-  if (code == 0)
-    code = work(&s, a);
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, work, a);
 }
 
 /* ---- set ---- */
 
 /* What was taken counts on where a rate is set already. */
-static int set_rate(session *s, const rate_arguments *a)
+static int set_rate(session *s, const void *data)
 {
+  const rate_arguments *a = data;
   dibs_rate rate = DIBS_RATE_INIT;
   dibs_status status;
   int32_t interval_ms = 0;
@@ -118,8 +113,9 @@ static int no_room(const rate_arguments *a, dibs_status status, int64_t wait_ms)
   return say_fault(&facts, "%s has no room within %s", shown, span);
 }
 
-static int take(session *s, const rate_arguments *a)
+static int take(session *s, const void *data)
 {
+  const rate_arguments *a = data;
   int64_t permits = 1, wait_ms = 0;
   dibs_status status;
   int code = 0;
@@ -171,8 +167,9 @@ static int rate_show(const void *data)
   return session_each(&a->line, &a->connection, show_one, a);
 }
 
-static int forget(session *s, const rate_arguments *a)
+static int forget(session *s, const void *data)
 {
+  const rate_arguments *a = data;
   dibs_status status = dibs_rate_limiter_delete(s->client, a->line.operands[0]);
 
   return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);

@@ -169,27 +169,23 @@ static int sem_resize(const void *data)
   return with_permits(data, resize);
 }
 
+static int delete(session *s, const void *data)
+{
+  const char *name = ((const acquire_arguments *)data)->line.operands[0];
+  dibs_status status = dibs_semaphore_delete(s->client, dibs_text(name));
+  char shown[600];
+
+  if (status == DIBS_BUSY)
+    return say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY", .name = name },
+                     "%s is in use; nothing was done", printable(name, shown, sizeof(shown)));
+  return status == DIBS_OK ? CODE_OK : wrong_kind(s, name, status);
+}
+
 static int sem_rm(const void *data)
 {
   const acquire_arguments *a = data;
-  char shown[600];
-  dibs_status status;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  if (code == 0) {
-    status = dibs_semaphore_delete(s.client, dibs_text(a->line.operands[0]));
-    if (status == DIBS_BUSY) {
-      code = say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY",
-                                          .name = a->line.operands[0] },
-                       "%s is in use; nothing was done",
-                       printable(a->line.operands[0], shown, sizeof(shown)));
-    } else if (status != DIBS_OK) {
-      code = wrong_kind(&s, a->line.operands[0], status);
-    }
-  }
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, delete, a);
 }
 
 /* ---- permits ---- */

@@ -277,6 +277,18 @@ int session_start(session *s, const command_line *line, const connection_options
   return code != 0 ? code : session_open(s, NULL);
 }
 
+int session_with(const command_line *line, const connection_options *c,
+                 int (*work)(session *s, const void *data), const void *data)
+{
+  session s;
+  int code = session_start(&s, line, c);
+
+  if (code == 0)
+    code = work(&s, data);
+  session_close(&s);
+  return code;
+}
+
 int session_each(const command_line *line, const connection_options *c,
                  int (*one)(session *s, const void *data, const char *name), const void *data)
 {

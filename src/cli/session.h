@@ -32,6 +32,10 @@ int session_open(session *s, const char *program);
 /* Both. */
 int session_start(session *s, const command_line *line, const connection_options *c);
 
+/* Does `work` in a session of its own: returns its exit code, or that of the start. */
+int session_with(const command_line *line, const connection_options *c,
+                 int (*work)(session *s, const void *data), const void *data);
+
 /* Does `one` for each operand in one session. What is not CODE_OK or CODE_NO ends it, and is the
  * code; CODE_NO is, too, if one of them was. */
 int session_each(const command_line *line, const connection_options *c,

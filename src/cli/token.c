@@ -47,30 +47,31 @@ static int token_fault(session *s, dibs_status status, const char *verb)
                          "or of several slots, which has none; dibs run renews and releases it");
 }
 
-int token_renew(const renew_arguments *a)
+static int renew_token(session *s, const void *data)
 {
-  session s;
+  const renew_arguments *a = data;
   int64_t remaining_ms = 0;
-  dibs_status status;
-  int code = session_start(&s, &a->line, &a->connection);
+  dibs_status status = dibs_token_renew(s->client, a->line.operands[0], a->ttl_ms, &remaining_ms);
 
-  if (code == 0) {
-    status = dibs_token_renew(s.client, a->line.operands[0], a->ttl_ms, &remaining_ms);
-    if (dibs_status_is_lost(status))
-      code = gone(&a->line, status);
-    else if (status != DIBS_OK)
-      code = token_fault(&s, status, "renew");
-    else if (a->line.wants_json)
-      json_print(json_pack("{s:i s:I}", "v", 1, "remaining_ms", (json_int_t)remaining_ms));
-    else if (a->line.is_verbose)
-      printf("%" PRId64 "\n", remaining_ms);
-  }
-  session_close(&s);
-  return code;
+  if (dibs_status_is_lost(status))
+    return gone(&a->line, status);
+  if (status != DIBS_OK)
+    return token_fault(s, status, "renew");
+  if (a->line.wants_json)
+    json_print(json_pack("{s:i s:I}", "v", 1, "remaining_ms", (json_int_t)remaining_ms));
+  else if (a->line.is_verbose)
+    printf("%" PRId64 "\n", remaining_ms);
+  return CODE_OK;
 }
 
-static int release_token(session *s, const release_arguments *a)
+int token_renew(const renew_arguments *a)
 {
+  return session_with(&a->line, &a->connection, renew_token, a);
+}
+
+static int release_token(session *s, const void *data)
+{
+  const release_arguments *a = data;
   dibs_status status = dibs_token_release(s->client, a->line.operands[0]);
 
   if (dibs_status_is_lost(status))
@@ -82,18 +83,12 @@ int token_release(const release_arguments *a)
 {
   const break_arguments broken = { .line = a->line, .connection = a->connection, .note = a->note,
                                    .only_fence = a->only_fence, .is_confirmed = a->is_confirmed };
-  session s;
-  int code;
 
   if (a->is_forced)
     return break_name(&broken);
   if (a->is_confirmed || a->only_fence != 0 || a->note != NULL)
     return say_usage("release", "--yes, --fence and --note belong to dibs break NAME");
-  code = session_start(&s, &a->line, &a->connection);
-  if (code == 0)
-    code = release_token(&s, a);
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, release_token, a);
 }
 
 static int renew_run(void *data)

@@ -105,8 +105,9 @@ static int limit_reached(const wait_arguments *a)
   return wait_timed_out(a->line.operands[0], state, a->wait.ms);
 }
 
-static int wait_until_so(session *s, const wait_arguments *a)
+static int wait_until_so(session *s, const void *data)
 {
+  const wait_arguments *a = data;
   int64_t give_up_at = clock_ms() + a->wait.ms;
   bool is_endless = a->wait.ms == 0 && !a->wait.is_none;
   int64_t interval = INTERVAL_MS_FIRST;
@@ -140,13 +141,7 @@ static int wait_until_so(session *s, const wait_arguments *a)
 
 static int wait_for_goal(const wait_arguments *a)
 {
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
-
-  if (code == 0)
-    code = wait_until_so(&s, a);
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, wait_until_so, a);
 }
 
 int wait_until_free(const command_line *line, const connection_options *c,

@@ -138,8 +138,9 @@ static void show(session *s, const who_arguments *a, const dibs_inspection *i)
     json_print(object);
 }
 
-static int who(session *s, const who_arguments *a)
+static int who(session *s, const void *data)
 {
+  const who_arguments *a = data;
   dibs_inspection *inspection = NULL;
   dibs_status status = dibs_inspect(s->client, dibs_text(a->line.operands[0]), &inspection);
   bool is_unused;
@@ -159,13 +160,8 @@ static int who(session *s, const who_arguments *a)
 static int who_run(void *data)
 {
   const who_arguments *a = data;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  if (code == 0)
-    code = who(&s, a);
-  session_close(&s);
-  return code;
+  return session_with(&a->line, &a->connection, who, a);
 }
 
 const command who_command = {
