@@ -109,8 +109,6 @@ static dibs_status await_async(client_record *c, const char *name, uint32_t part
 
   if (status != DIBS_OK)
     return status;
-  if (to->callback == NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
   b = await_of(c, name, parties);
   return call_async(c, &b.op, sizeof(b), &plan, to, ret_request);
 }

@@ -41,9 +41,13 @@ dibs_status call_blocking(client_record *c, sync_op *op, const wait_plan *plan)
 dibs_status call_async(client_record *c, const sync_op *op, size_t size, const wait_plan *plan,
                        const call_end *to, dibs_request **ret_request)
 {
-  wait *w = wait_new(c, &async_kind, sizeof(call) + size);
-  call *k = (call *)(void *)w;
+  wait *w;
+  call *k;
 
+  if (to->callback == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
+  w = wait_new(c, &async_kind, sizeof(call) + size);
+  k = (call *)(void *)w;
   if (w == NULL)
     return DIBS_ERR_NO_MEMORY;
   k->to = *to;

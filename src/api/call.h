@@ -18,7 +18,8 @@ struct call_end {
   void *data;
 };
 
-/* Runs a copy of `op`, a record of `size` bytes. DIBS_OK: `to` gets its end once. */
+/* Runs a copy of `op`, a record of `size` bytes. DIBS_OK: `to` gets its end once.
+ * DIBS_ERR_ARGUMENT: it has no callback. */
 dibs_status call_async(client_record *c, const sync_op *op, size_t size, const wait_plan *plan,
                        const call_end *to, dibs_request **ret_request);
 

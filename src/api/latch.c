@@ -51,8 +51,6 @@ static dibs_status run_async(dibs_client *client, const char *name, latch_op *l,
 
   if (status != DIBS_OK)
     return status;
-  if (fault == NULL && to->callback == NULL)
-    fault = "callback is NULL";
   status = prepare(c, name, l, fault);
   if (status == DIBS_OK)
     status = call_async(c, &l->op, sizeof(*l), NULL, to, ret_request);
@@ -194,8 +192,6 @@ static dibs_status await_async(client_record *c, const char *name,
 
   if (status != DIBS_OK)
     return status;
-  if (to->callback == NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
   l = await_of(name);
   return call_async(c, &l.op, sizeof(l), &plan, to, ret_request);
 }

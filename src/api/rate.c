@@ -229,8 +229,6 @@ static dibs_status acquire_async(client_record *c, const char *name, uint32_t pe
 
   if (status != DIBS_OK)
     return status;
-  if (to->callback == NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
   status = acquire_of(c, name, permits, &plan, &r);
   return status == DIBS_OK ? call_async(c, &r.op, sizeof(r), &plan, to, ret_request) : status;
 }
