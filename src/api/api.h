@@ -257,12 +257,12 @@ void watch_over(claim *cl);        /* the same, freed by a job */
 /* ---- noting.c; mutex held ---- */
 void noting_began(claim *cl, const lock_spec *spec, instant now);
 void noting_granted(claim *cl, uint64_t fence);
-void noting_retaken(claim *cl, uint64_t fence);          /* retake.c */
+void noting_retaken(claim *cl, uint64_t fence, instant now);       /* retake.c */
 void noting_failed(claim *cl);               /* cl->asked */
 void noting_renewed(const claim *cl, bool was_suspect);
 void noting_suspect(const claim *cl);
 /* Only the first end counts: a loss is followed by a release. `is_detached`: goes on by a token. */
-void noting_ended(claim *cl, const outcome *end, bool is_detached);
+void noting_ended(claim *cl, const outcome *end, bool is_detached, instant now);
 
 /* ---- effects.c ---- */
 /* Reports the end of the request to the call or callback; mutex held. */

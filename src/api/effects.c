@@ -138,7 +138,7 @@ void claim_lost(claim *cl, const effect *e)
   cl->is_lost = true;
   local_claim_let_go(cl);
   (void)outcome_set(&cl->loss, cl->client, e->status, e->text);
-  noting_ended(cl, &cl->loss, false);
+  noting_ended(cl, &cl->loss, false, drive_now());
   if (cl->hold == NULL)
     return;                              /* being released: the release reports the loss */
   condition_set(cl, DIBS_HOLD_GONE);
@@ -152,7 +152,7 @@ void claim_released(claim *cl, const effect *e)
 
   cl->is_over = true;
   (void)outcome_set(&cl->end, cl->client, status, e->text);
-  noting_ended(cl, &cl->end, e->kind == EFFECT_DETACHED);
+  noting_ended(cl, &cl->end, e->kind == EFFECT_DETACHED, drive_now());
   claim_end_hold(cl);                    /* no effect after a release; a detach may come first */
   if (cl->on_release != NULL)
     claim_queue(cl, &cl->release_job);

@@ -18,9 +18,12 @@ static void tell(const claim *cl, const char *end, instant now)
 {
   const char *name;
   size_t size;
+  fleet *f = fleet_of(cl);
 
-  for (size_t i = 0; cl->note.of != NULL && claim_name(cl, i, &name, &size); i++)
-    fleet_tell(fleet_of(cl), &cl->note, end, name, size, cl->note_fence, now);
+  if (!fleet_tells(f, &cl->note, end, now))
+    return;
+  for (size_t i = 0; claim_name(cl, i, &name, &size); i++)
+    fleet_tell(f, &cl->note, end, name, size, cl->note_fence, now);
 }
 
 void noting_began(claim *cl, const lock_spec *spec, instant now)
@@ -58,10 +61,8 @@ void noting_granted(claim *cl, uint64_t fence)
     log_granted(cl, now);
 }
 
-void noting_retaken(claim *cl, uint64_t fence)
+void noting_retaken(claim *cl, uint64_t fence, instant now)
 {
-  instant now = drive_now();
-
   cl->note_fence = fence;
   fleet_retaken(fleet_of(cl), &cl->note, now);
   if (PROBE_IS_ON(acquire__start))
@@ -120,10 +121,9 @@ void noting_suspect(const claim *cl)
     log_suspect(cl, drive_now());
 }
 
-void noting_ended(claim *cl, const outcome *end, bool is_detached)
+void noting_ended(claim *cl, const outcome *end, bool is_detached, instant now)
 {
   dibs_fleet_end how = end_of(end->status);
-  instant now = drive_now();
 
   if (!cl->note.is_open || !cl->note.is_granted)
     return;

@@ -111,18 +111,19 @@ void retake_forget(claim *cl)
 
 /* ---- release ---- */
 
-/* Mutex held. */
+/* Mutex held. The time is read here, and once: another thread may have had the mutex for long. */
 static bool park(claim *cl)
 {
   client_record *c = cl->client;
+  instant now = drive_now();
   bool sends = false;
 
   if (cl->parking == NULL || !cl->is_held || cl->is_lost || cl->jobs > 0 ||
       atomic_load(&cl->hold->fd) >= 0 || !handle_has_next(cl->hold) || !list(c, cl->parking) ||
-      !engine_park(drive_engine(c->drive), cl->id, drive_now(), &sends))
+      !engine_park(drive_engine(c->drive), cl->id, now, &sends))
     return false;
   cl->is_held = false;
-  noting_ended(cl, &(outcome){ .status = DIBS_OK }, false);
+  noting_ended(cl, &(outcome){ .status = DIBS_OK }, false, now);
   handle_renew(cl->hold);
   if (sends)
     drive_flush(c->drive);
@@ -151,22 +152,22 @@ bool retake_release(const dibs_hold *hold)
 
 /* ---- lock ---- */
 
-/* Mutex held. The time is read here: another thread may have had the mutex for long. */
+/* Mutex held. */
 static bool take(parking *p, dibs_hold **ret_hold)
 {
   claim *cl = p->claim;
   handle *h = cl->hold;
   char owner[OWNER_KEY_MAX];
   size_t owner_size = p->has_owner ? owner_of_thread(owner) : 0;
+  instant now = drive_now(), valid_until;
   uint64_t fence;
-  instant valid_until;
 
   if (cl->is_held || h == NULL ||
-      !engine_retake(drive_engine(cl->client->drive), cl->id, owner, owner_size, drive_now(),
+      !engine_retake(drive_engine(cl->client->drive), cl->id, owner, owner_size, now,
                      &fence, &valid_until))
     return false;
   cl->is_held = true;
-  noting_retaken(cl, fence);
+  noting_retaken(cl, fence, now);
   atomic_store_explicit(&h->fence, fence, memory_order_release);
   atomic_store_explicit(&h->valid_until_ns, valid_until.ns, memory_order_release);
   atomic_store_explicit(&h->condition, DIBS_HOLD_HELD, memory_order_release);

@@ -68,8 +68,9 @@ void fleet_ended(fleet *f, fleet_note *n, dibs_fleet_end how, instant now);
 /* From a command to its reply. */
 void fleet_round_trip(fleet *f, span lasted);
 
-/* An entry of the history for one name of a claim, if `history` wants it; before the functions
- * above end the note. `end` is one of fleet_wait_words or fleet_end_words. */
+/* An entry of the history for one name of a claim, if `history` wants it: fleet_tells(). Before the
+ * functions above end the note. `end` is one of fleet_wait_words or fleet_end_words. */
+bool fleet_tells(const fleet *f, const fleet_note *n, const char *end, instant now);
 void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name, size_t size,
                 uint64_t fence, instant now);
 

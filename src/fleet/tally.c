@@ -186,36 +186,41 @@ void fleet_ended(fleet *f, fleet_note *n, dibs_fleet_end how, instant now)
 
 /* ---- history ---- */
 
-static bool is_notable(const fleet *f, const char *end, span waited, span held)
+static span waited(const fleet_note *n, instant now)
+{
+  return instant_since(n->is_granted ? n->granted : now, n->began);
+}
+
+static span held(const fleet_note *n, instant now)
+{
+  return n->is_granted ? instant_since(now, n->granted) : (span){ 0 };
+}
+
+bool fleet_tells(const fleet *f, const fleet_note *n, const char *end, instant now)
 {
   span over = f->settings.history_over;
 
-  if (f->settings.history == HISTORY_ALL)
-    return true;
-  return end == fleet_wait_words[DIBS_FLEET_TIMED_OUT] || end == fleet_end_words[DIBS_FLEET_LOST] ||
-         end == fleet_end_words[DIBS_FLEET_TAKEN] || waited.ns > over.ns || held.ns > over.ns;
+  if (n->of == NULL || !n->is_open || f->settings.every.ns == 0 ||
+      f->settings.history == HISTORY_OFF || f->noted.count >= FLEET_ENTRIES_MAX)
+    return false;
+  return f->settings.history == HISTORY_ALL || end == fleet_wait_words[DIBS_FLEET_TIMED_OUT] ||
+         end == fleet_end_words[DIBS_FLEET_LOST] || end == fleet_end_words[DIBS_FLEET_TAKEN] ||
+         waited(n, now).ns > over.ns || held(n, now).ns > over.ns;
 }
 
 void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name, size_t size,
                 uint64_t fence, instant now)
 {
-  span waited, held = { 0 };
   fleet_entry *e;
 
-  if (n->of == NULL || !n->is_open || f->settings.every.ns == 0 ||
-      f->settings.history == HISTORY_OFF)
-    return;
-  waited = instant_since(n->is_granted ? n->granted : now, n->began);
-  if (n->is_granted)
-    held = instant_since(now, n->granted);
-  if (f->noted.count >= FLEET_ENTRIES_MAX || !is_notable(f, end, waited, held))
+  if (!fleet_tells(f, n, end, now))
     return;
   e = mem_alloc(&f->settings.memory, sizeof(*e) + size);
   if (e == NULL)
     return;
   *e = (fleet_entry){ .number = ++f->entries, .at = now, .of = n->of, .kind = n->kind,
                       .mode = n->mode, .end = end, .ttl_ms = n->ttl_ms,
-                      .waited_us = span_to_us(waited), .held_us = span_to_us(held),
+                      .waited_us = span_to_us(waited(n, now)), .held_us = span_to_us(held(n, now)),
                       .fence = fence, .size = size };
   memcpy(e->name, name, size);
   *f->noted.end = e;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test/live/retake_test.c - taking a lingering lock again allocates and sends nothing, and is
- * seen by other threads, owners, clients, callbacks and children like any other lock. */
+/* test/live/retake_test.c - taking a lingering lock again allocates and sends nothing, reads the
+ * clock once, as its release does, and is seen by other threads, owners, clients, callbacks and
+ * children like any other lock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -9,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -42,6 +45,15 @@ static void count_release(void *old, void *data)
 static const dibs_allocator counting = { .allocate = count_allocate,
                                          .reallocate = count_reallocate,
                                          .release = count_release };
+
+/* In place of libc's, for the library too. */
+static _Thread_local long clock_reads;
+
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+  clock_reads += clock == CLOCK_BOOTTIME;
+  return (int)syscall(SYS_clock_gettime, clock, ret_time);
+}
 
 static int setup_counted(void **state)
 {
@@ -105,6 +117,23 @@ static void it_allocates_nothing_and_sends_nothing(void **state)
   }
   assert_int_equal(allocated, 0);
   assert_int_equal(sent, 0);
+}
+
+/* A read costs a tenth of the pair. One of each is needed: a holder may have slept. */
+static void a_pair_reads_the_clock_twice(void **state)
+{
+  dibs_lock_options o = lingering();
+  long reads = 0;
+
+  (void)state;
+  park("timed", &o);
+  for (int attempt = 0; attempt < 20 && reads != 200; attempt++) {
+    reads = clock_reads;
+    for (int i = 0; i < 100; i++)
+      cycle("timed", &o);
+    reads = clock_reads - reads;
+  }
+  assert_int_equal(reads, 200);
 }
 
 static void each_hold_is_another_one(void **state)
@@ -379,6 +408,7 @@ int main(void)
 {
   static const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_allocates_nothing_and_sends_nothing),
+    cmocka_unit_test(a_pair_reads_the_clock_twice),
     cmocka_unit_test(each_hold_is_another_one),
     cmocka_unit_test(the_server_is_not_asked_for_more_fences),
     cmocka_unit_test(another_client_has_its_turn_while_it_is_taken_without_a_pause),
