@@ -60,6 +60,8 @@
 #ifndef FORGES    /* grants that somebody publishes who is not the server */
 #define FORGES 0
 #endif
+/* IFEQ: the first copy of a release may be SET ... IFEQ, which writes the memory only over the very
+ * string of the grant. */
 #ifndef JUMPS     /* waiters passed over as dead by a server whose clock was set */
 #define JUMPS 0
 #endif
@@ -92,6 +94,7 @@
 #define RENEW 5
 #define STRAY 6        /* a release that is sent once */
 #define BREAK 7
+#define RELEASE_IF 8   /* a release without a script */
 
 /* Answers. */
 #define GRANTED 1
@@ -103,6 +106,7 @@
 #define LATE 7
 #define DONE 8
 #define GONE 9
+#define NOTHING 10     /* to RELEASE_IF: not this string */
 
 /* Messages. */
 #define GRANT 1
@@ -113,6 +117,9 @@
 /* The server: lease or memory lc:lk:tk, and the queue of entries C + 4 K + 32 (waiter). */
 bool held, fat;
 byte lc = NONE, lk, tk;
+#ifdef IFEQ
+bool renewed;          /* the string is not that of the grant any more */
+#endif
 byte qlen, q[QMAX];
 #define ENTRY(c, k, w) ((c) + 4 * (k) + 32 * (w))
 #define EC(e) ((e) & 3)
@@ -199,6 +206,9 @@ inline tell(word, c, k, t) {
 
 inline grant(c, k) {
   held = true; lc = c; lk = k; tk++;
+#ifdef IFEQ
+  renewed = false;
+#endif
   MUST(tk < 16, I4);
 #ifdef TOKEN_REPEATED
   if :: tk > 1 -> tk-- :: else fi;
@@ -391,10 +401,39 @@ inline s_renew(c, k, t) {
   fi;
 #endif
   if
-  :: held && lc == c && lk == k && tk == t -> res = DONE
+  :: held && lc == c && lk == k && tk == t ->
+    res = DONE;
+#ifdef IFEQ
+    renewed = true
+#endif
   :: else -> res = GONE
   fi
 }
+
+#ifdef IFEQ
+#ifdef IFEQ_READS_FAT     /* as if the queue were not part of what is compared */
+#define IS_THIN true
+#else
+#define IS_THIN (!fat && !renewed)
+#endif
+#ifdef IFEQ_WITHOUT_TOKEN
+#define IS_STRING(c, k, t) (held && IS_THIN && lc == c)
+#else
+#define IS_STRING(c, k, t) (held && IS_THIN && lc == c && lk == k && tk == t)
+#endif
+/* SET <lock> =C:K:T IFEQ <the string of the grant> KEEPTTL: no queue, so nothing is handed on. */
+inline s_release_if(c, k, t) {
+  if
+  :: IS_STRING(c, k, t) ->
+    held = false; res = DONE;
+#ifdef DELIFEQ            /* DELIFEQ <lock> <the string of the grant> */
+    lc = NONE; lk = 0
+#endif
+  :: else -> res = NOTHING
+  fi;
+  MUST(!(res == DONE && broken && ac == c && ak == k && at == t), TOLD)
+}
+#endif
 
 inline s_break(c, k, t) {
   res = GONE;
@@ -438,6 +477,9 @@ inline execute(kind, c, k, t) {
   :: kind == RELEASE || kind == STRAY -> s_release(c, k, t)
   :: kind == RENEW -> s_renew(c, k, t)
   :: kind == BREAK -> s_break(c, k, t)
+#ifdef IFEQ
+  :: kind == RELEASE_IF -> s_release_if(c, k, t)
+#endif
   fi;
   if :: ends -> end_lease(c, k, rtok) :: else fi
 }
@@ -456,7 +498,8 @@ inline run_script(kind, c, k, t) {
 #endif
     /* What a copy that comes now must find: its ask is over, and nobody passed since. */
     if
-    :: (kind == CANCEL && !old && (fat || !held)) || (kind == RELEASE && !held && res == DONE) ->
+    :: (kind == CANCEL && !old && (fat || !held)) ||
+      ((kind == RELEASE || kind == RELEASE_IF) && !held && res == DONE) ->
       ended_c = c; ended_k = k
     :: else -> if :: ended_c != c -> ended_c = NONE; ended_k = 0 :: else fi
     fi;
@@ -517,6 +560,11 @@ inline read_answer(c) {
   :: rk[c] == ENDED -> next_ask(c)
   :: rk[c] == DEAF -> st[c] = CUT_OFF; rk[c] = 0
   :: rk[c] == LATE -> rk[c] = 0
+#ifdef NOTHING_IS_DONE
+  :: rk[c] == NOTHING -> settle(c)
+#else
+  :: rk[c] == NOTHING -> rk[c] = 0        /* the script decides */
+#endif
   :: rk[c] == DONE || rk[c] == GONE ->
     if
     :: st[c] == RELEASING || st[c] == CANCELLING -> settle(c)
@@ -661,6 +709,10 @@ proctype Client(byte c) {
       again[c] = sent[c]; sent[c] = true;
       rq = (trying[c] -> ACQUIRE_TRY : ACQUIRE_WAIT); s_k = K[c]; s_t = 0
     :: rk[c] == 0 && st[c] == RELEASING -> rq = RELEASE; s_k = K[c]; s_t = T[c]
+#ifdef IFEQ
+    :: rk[c] == 0 && st[c] == RELEASING && !sent[c] ->
+      sent[c] = true; rq = RELEASE_IF; s_k = K[c]; s_t = T[c]
+#endif
     :: rk[c] == 0 && st[c] == CANCELLING -> rq = CANCEL; s_k = K[c]; s_t = 0
     :: rk[c] == 0 && (st[c] == CONFIRMING || (st[c] == HELD && renewals > 0)) ->
       if :: st[c] == HELD -> renewals-- :: else fi;

@@ -34,8 +34,13 @@ holds(M, 'lingering', 'N=2 LINGERS=1 EXTRA=1')
 holds(M, 'gives up leaving', 'N=2 GIVEUPS=1 EXTRA=1')
 holds(M, 'clock makes waiters look dead', 'JUMPS=1 BREAKS=0')
 holds(M, 'answers and wants take their time', 'N=2 SLOW_ANSWERS=1 ALL_WANTS=1')
+holds(M, 'release by IFEQ', 'N=2 IFEQ EXTRA=1')
+holds(M, 'release by IFEQ, renewals come late', 'N=2 IFEQ CANCELS=0 RENEWALS=1 EXTRA=1')
+holds(M, 'release by IFEQ, leases end unseen', 'N=2 IFEQ EXPIRIES=1 SLOWS=1')
+holds(M, 'release by IFEQ, broken by an administrator', 'N=2 IFEQ ADMINS=2')
 holds(M, 'progress: messages lost, cancel', 'LOSSES=1 BREAKS=0', claim='fin')
 holds(M, 'progress: connection', 'N=2 LOSSES=1', claim='fin')
+holds(M, 'progress: release by IFEQ', 'N=2 IFEQ LOSSES=1', claim='fin')
 holds(M, 'progress: crash', 'LOSSES=1 CANCELS=0 BREAKS=0 CRASHES=1', claim='fin')
 holds(M, 'progress: inbox', 'N=2 LOSSES=1 DEAFS=1', claim='fin')
 holds(M, 'progress: leases end unseen', 'N=2 LOSSES=0 BREAKS=0 EXPIRIES=1 SLOWS=1',
@@ -56,6 +61,8 @@ night(M, 'night: three, a lease ends unseen', 'EXPIRIES=1 SLOWS=1')
 night(M, 'night: inbox breaks', 'DEAFS=1')
 night(M, 'night: renewals come late', 'N=2 RENEWALS=1 EXTRA=1 BREAKS=2')
 night(M, 'night: broken by an administrator', 'ADMINS=2 CANCELS=0')
+night(M, 'night: release by IFEQ', 'IFEQ RENEWALS=1')
+night(M, 'night: release by IFEQ, two connections', 'N=2 IFEQ RENEWALS=1 EXTRA=1 BREAKS=2')
 night(M, 'night: lingering', 'CANCELS=0 LINGERS=1 EXTRA=1')
 night(M, 'night: answers and wants take their time', 'SLOW_ANSWERS=1 ALL_WANTS=1')
 night(M, 'night: answers take their time, leases end unseen',
@@ -114,6 +121,14 @@ planted(M, 'NO_WANT', 'fin', 'N=2 BREAKS=0 LOSSES=0 LINGERS=1', 'fin',
         idea='A lingers; B waits')
 planted(M, 'WANT_ONCE', 'fin', 'N=2 BREAKS=0 LOSSES=1 LINGERS=1', 'fin',
         idea="A lingers; B's only want is lost")
+planted(M, 'DELIFEQ', 'S8', 'N=2 IFEQ',
+        idea='A is granted and releases by DELIFEQ; a copy of its acquire is granted once more')
+planted(M, 'IFEQ_READS_FAT', 'I8', 'N=2 IFEQ BREAKS=0',
+        idea='A holds, B is queued; what A compares says nothing of the queue')
+planted(M, 'IFEQ_WITHOUT_TOKEN', 'S1', 'N=2 IFEQ EXTRA=1 ONLY_S1',
+        idea="A's release is held up, A sends the script, asks anew and holds; the old one arrives")
+planted(M, 'NOTHING_IS_DONE', 'fin', 'N=2 IFEQ BREAKS=0 LOSSES=0', 'fin',
+        idea='A holds, B is queued; A takes the missing answer for a release')
 
 # ---- share.pml ----
 S = 'share'
