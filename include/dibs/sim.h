@@ -59,8 +59,10 @@ typedef struct dibs_sim_options {
   int32_t min_replicas_to_write;   /* 0; of each server */
   int32_t min_replicas_max_lag_s;  /* 10 */
   int32_t down_after_ms;        /* 1000; when sentinels and nodes count a server as down */
-  uint32_t reserved;            /* 0 */
+  uint32_t flags;               /* 0, or DIBS_SIM_IFEQ */
 } dibs_sim_options;
+
+#define DIBS_SIM_IFEQ 0x1u      /* servers know SET with IFEQ, as Redis 8.4 and Valkey 8.1 */
 
 #define DIBS_SIM_OPTIONS_INIT \
   { sizeof(dibs_sim_options), 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -4,6 +4,7 @@
  *   dibs-explore-deployments                       the kinds of worlds there are
  *   dibs-explore-deployments --kind K --seeds A..B each seed of A to B; the totals
  *   dibs-explore-deployments --kind K --seed N [--trace | --minimise]
+ *   --ifeq: the same worlds with servers that know SET with IFEQ
  *
  * Exits 1 when something happened that the kind promises will not. */
 #include "deployed.h"
@@ -79,12 +80,15 @@ static void add(totals *t, const verdict *v)
     t->overlap_us = v->overlap_us;
 }
 
+static bool has_ifeq;
+
 static void run(const kind *k, uint64_t seed, bool traces, bool minimises, totals *t)
 {
   plan p;
   verdict v;
 
   plan_draw(&p, k, seed);
+  p.options.flags = has_ifeq ? DIBS_SIM_IFEQ : 0;
   trial_run(&p, NULL, NULL, &v);
   add(t, &v);
   if (v.flaw[0] != 0)
@@ -102,7 +106,7 @@ static void run(const kind *k, uint64_t seed, bool traces, bool minimises, total
 static int usage(void)
 {
   (void)puts("dibs-explore-deployments --kind KIND (--seeds FROM..TO | --seed N [--trace] "
-             "[--minimise])");
+             "[--minimise]) [--ifeq]");
   for (const kind *k = kinds; k->name != NULL; k++)
     (void)printf("  %-22s %s%s\n", k->name, k->what,
                  (k->promises & PROMISE_S1) != 0 ? "" : " (overlaps are counted)");
@@ -123,6 +127,8 @@ int main(int count, char **words)
 
     if (strcmp(words[i], "--trace") == 0) {
       traces = true;
+    } else if (strcmp(words[i], "--ifeq") == 0) {
+      has_ifeq = true;
     } else if (strcmp(words[i], "--minimise") == 0) {
       minimises = true;
     } else if (strcmp(words[i], "--kind") == 0) {

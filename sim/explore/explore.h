@@ -93,6 +93,7 @@ typedef struct plan {
   unsigned weight[ACTIONS], weight_sum;
   bool is_calm;                       /* no fault at all: nothing may be lost */
   bool steps;                         /* the server's clock is set */
+  bool has_ifeq;                      /* by the command line: the server knows SET with IFEQ */
   size_t fault_count;
   dibs_sim_fault faults[FAULTS_MAX];  /* `process` is a slot; by time */
 } plan;

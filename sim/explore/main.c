@@ -8,6 +8,7 @@
  *   dibs-explore --seed 137 --fault 'CUT 1 20000 0 0 0 0'    with these faults only
  *   dibs-explore --plain --seconds 60     locking and releasing only: how fast it is
  *   dibs-explore --kind redisson          locks in Redisson's format, and Java programs
+ *   dibs-explore --ifeq --seeds 1..2000   the same worlds with a server that knows SET with IFEQ
  *
  * Exit status: 0 nothing found, 1 something found, 2 wrong usage. */
 #include "explore.h"
@@ -28,7 +29,7 @@ typedef struct wanted {
   uint64_t first, last;
   int64_t seconds;
   uint64_t twice_each;          /* each such seed runs twice; 0: none */
-  bool is_plain, traces, minimises, reports, needs_all;
+  bool is_plain, has_ifeq, traces, minimises, reports, needs_all;
   kinds kinds_asked;
   int jobs;
   const char *kind_name, *regressions;
@@ -74,6 +75,7 @@ static void plan_of(const wanted *w, uint64_t seed, plan *ret)
     plan_plain(ret, seed);
   else
     plan_draw(ret, seed, w->kinds_asked);
+  ret->has_ifeq = w->has_ifeq;
   if (w->has_faults) {
     memcpy(ret->faults, w->faults, sizeof(ret->faults));
     ret->fault_count = w->fault_count;
@@ -107,6 +109,8 @@ static void print_command(const wanted *w, const plan *p, bool with_faults)
   printf("  dibs-explore --seed %" PRIu64 " --trace", p->seed);
   if (w->kind_name != NULL)
     printf(" --kind %s", w->kind_name);
+  if (w->has_ifeq)
+    printf(" --ifeq");
   for (size_t i = 0; with_faults && i < p->fault_count; i++) {
     char line[160];
 
@@ -312,7 +316,7 @@ static int usage(void)
     "dibs-explore [--seed N | --seeds FROM..TO] [--seconds S] [--jobs N] [--trace]\n"
     "             [--twice | --twice-each N]\n"
     "             [--minimise] [--kind KIND] [--fault LINE]...\n"
-    "             [--regressions FILE] [--report] [--all-points] [--plain]\n"
+    "             [--regressions FILE] [--report] [--all-points] [--plain] [--ifeq]\n"
     "KIND: mutex, share, many, meet, mixed; redisson, redisson-plain, redisson-fair,\n"
     "      redisson-fenced, redisson-spin\n");
   return 2;
@@ -333,6 +337,7 @@ static bool option_take(wanted *w, int option)
   case 'f': return fault_add(w, optarg);
   case 'r': w->regressions = optarg; return true;
   case 'p': w->is_plain = true; return true;
+  case 'i': w->has_ifeq = true; return true;
   case 'R': w->reports = true; return true;
   case 'a': w->needs_all = true; return true;
   default:  return false;
@@ -347,7 +352,7 @@ int main(int argc, char **argv)
     { "twice-each", 1, NULL, 'e' },
     { "minimise", 0, NULL, 'm' }, { "kind", 1, NULL, 'k' }, { "fault", 1, NULL, 'f' },
     { "regressions", 1, NULL, 'r' }, { "report", 0, NULL, 'R' }, { "plain", 0, NULL, 'p' },
-    { "all-points", 0, NULL, 'a' }, { NULL, 0, NULL, 0 },
+    { "all-points", 0, NULL, 'a' }, { "ifeq", 0, NULL, 'i' }, { NULL, 0, NULL, 0 },
   };
   static wanted w = { .first = 1, .last = 100, .kinds_asked = KIND_ALL, .jobs = 1 };
   bool is_good = true;

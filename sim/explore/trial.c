@@ -288,6 +288,7 @@ void trial_run(const plan *p, void (*on_trace)(const char *, void *), void *data
   o.split_per_mille = p->split_per_mille;
   o.on_trace = on_trace;
   o.on_trace_data = data;
+  o.flags = p->has_ifeq ? DIBS_SIM_IFEQ : 0;
   t->plan = p;
   t->traces = on_trace != NULL;
   t->next_due = INT64_MAX;

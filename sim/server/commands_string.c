@@ -31,6 +31,7 @@ static void run_mget(call *c)
 
 typedef struct set_options {
   bool if_absent, if_there, keeps_ttl, gets;
+  const slice *if_equal;        /* NULL: no IFEQ */
   int64_t expires_ms;
 } set_options;
 
@@ -44,10 +45,13 @@ static bool set_options_read(call *c, set_options *o)
   for (size_t i = 3; i < c->count; i++) {
     slice word = c->words[i];
 
-    if (slice_is(word, "nx") && !o->if_there)
+    if (slice_is(word, "nx") && !o->if_there && o->if_equal == NULL)
       o->if_absent = true;
-    else if (slice_is(word, "xx") && !o->if_absent)
+    else if (slice_is(word, "xx") && !o->if_absent && o->if_equal == NULL)
       o->if_there = true;
+    else if (c->server->has_ifeq && slice_is(word, "ifeq") && !o->if_absent && !o->if_there &&
+             o->if_equal == NULL && i + 1 < c->count)
+      o->if_equal = &c->words[++i];
     else if (slice_is(word, "get"))
       o->gets = true;
     else if (slice_is(word, "keepttl") && expiry == NULL)
@@ -63,6 +67,11 @@ static bool set_options_read(call *c, set_options *o)
   return expiry == NULL || expiry_read_positive(c, *expiry, unit, "set", &o->expires_ms);
 }
 
+static bool is_equal(key *entry, const slice *to)
+{
+  return entry != NULL && slice_equal(blob_slice(key_value(entry)->as.string), *to);
+}
+
 static void run_set(call *c)
 {
   set_options o;
@@ -72,11 +81,12 @@ static void run_set(call *c)
   if (!set_options_read(c, &o))
     return;
   entry = db_find(c->server, c->words[1]);
-  if (o.gets && entry != NULL && key_value(entry)->kind != VALUE_STRING) {
+  if ((o.gets || o.if_equal != NULL) && entry != NULL && key_value(entry)->kind != VALUE_STRING) {
     reply_wrong_type(c->reply);
     return;
   }
-  is_refused = (o.if_absent && entry != NULL) || (o.if_there && entry == NULL);
+  is_refused = (o.if_absent && entry != NULL) || (o.if_there && entry == NULL) ||
+               (o.if_equal != NULL && !is_equal(entry, o.if_equal));
   if (o.gets)
     get(c, c->words[1]);
   else if (is_refused)

@@ -192,13 +192,14 @@ static int redis_true(lua_State *lua)
   return 1;
 }
 
-/* A field that is not there: nil, as on a real server, but remembered. */
+/* A field that is not there: nil, as on a real server, but remembered. One of Valkey's shows
+ * scripts that this is none. */
 static int redis_unknown(lua_State *lua)
 {
   slice s;
 
   s.bytes = lua_tolstring(lua, 2, &s.size);
-  if (s.bytes != NULL)
+  if (s.bytes != NULL && !slice_is(s, "valkey_version_num"))
     server_note_unknown(scripting_of(lua)->server, "in scripts, redis.", s);
   return 0;
 }
@@ -267,6 +268,7 @@ void script_open_libraries(scripting *g)
   set_function(g, "set_repl", redis_log);
   set_function(g, "setresp", redis_setresp);
   set_function(g, "replicate_commands", redis_true);
+  set_number(lua, "REDIS_VERSION_NUM", g->server->has_ifeq ? 0x080400 : 0x07000f);
   set_number(lua, "LOG_DEBUG", 0);
   set_number(lua, "LOG_VERBOSE", 1);
   set_number(lua, "LOG_NOTICE", 2);

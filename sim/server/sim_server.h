@@ -9,7 +9,7 @@
  * A server may be a replica of another one, a node of a cluster, or (sim_sentinel.h) a
  * sentinel: it answers as such, and its world tells it what the others of its kind would.
  *
- * The model is Redis 7.0; test/sim/differential_test.c and
+ * The model is Redis 7.0, with `has_ifeq` and SET of 8.4; test/sim/differential_test.c and
  * test/sim/deployment_differential_test.c hold it against real ones, reply by reply and key by
  * key. RESP2 (HELLO 3 is refused as by servers before 6). May include
  * base/ and resp/. No clock, socket, thread, environment or stdio; nothing depends on
@@ -33,6 +33,7 @@ typedef struct sim_server_settings {
   const char *password;         /* NULL: none; of the default user */
   const char *host;             /* as others are told of it; NULL: "server" */
   int port;                     /* 0: 6379 */
+  bool has_ifeq;                /* SET with IFEQ, and scripts read the version of Redis 8.4 */
 } sim_server_settings;
 
 sim_server *sim_server_new(const sim_server_settings *settings);

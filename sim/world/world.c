@@ -101,7 +101,8 @@ static bool options_read(const dibs_sim_options *from, dibs_sim_options *ret)
     ret->delay_min_us = ret->delay_max_us < DELAY_MIN_US ? ret->delay_max_us : DELAY_MIN_US;
   if (!deployment_is_good(ret))
     return false;
-  return ret->reserved == 0 && ret->delay_min_us >= 0 && ret->delay_max_us >= ret->delay_min_us &&
+  return (ret->flags & ~DIBS_SIM_IFEQ) == 0 && ret->delay_min_us >= 0 &&
+         ret->delay_max_us >= ret->delay_min_us &&
          ret->preempt_per_mille >= 0 && ret->preempt_per_mille <= 1000 &&
          ret->split_per_mille >= 0 && ret->split_per_mille <= 1000;
 }

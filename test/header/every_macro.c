@@ -73,6 +73,7 @@ dibs_status every_macro(void)
   if (kinds_of_targets() == 0)
     return DIBS_ERR_ARGUMENT;
   options.flags = client_flags;
+  sim.flags = DIBS_SIM_IFEQ;
   lock.flags = lock_flags;
   lock.linger_ms = DIBS_LINGER_AUTO;
   lock.min_replicas = DIBS_REPLICAS_MAJORITY;

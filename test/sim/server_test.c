@@ -170,6 +170,37 @@ static void the_third_version_of_the_protocol_is_refused(void **state)
   assert_memory_equal(talk_say(t, "HELLO 2"), greeting, sizeof(greeting) - 1);
 }
 
+/* The answers are those of Valkey 8.1 and 9.1. */
+static void ifeq_is_for_servers_that_have_it(void **state)
+{
+  static const struct { const char *line, *answer; } rows[] = {
+    { "SET k old PX 90000", "+OK\r\n" },
+    { "SET k new IFEQ other KEEPTTL", "$-1\r\n" },
+    { "SET k new IFEQ old KEEPTTL", "+OK\r\n" },
+    { "GET k", "$3\r\nnew\r\n" },
+    { "PTTL k", ":90000\r\n" },
+    { "SET k last IFEQ new PX 5000", "+OK\r\n" },
+    { "PTTL k", ":5000\r\n" },
+    { "SET missing new IFEQ old KEEPTTL", "$-1\r\n" },
+    { "EXISTS missing", ":0\r\n" },
+    { "SET k new IFEQ last NX", "-ERR syntax error\r\n" },
+    { "SET k new IFEQ", "-ERR syntax error\r\n" },
+    { "HSET h f v", ":1\r\n" },
+    { "SET h new IFEQ v KEEPTTL",
+      "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n" },
+    { "EVAL \"return redis.REDIS_VERSION_NUM\" 0", ":525312\r\n" },
+  };
+  talk *t = *state;
+
+  assert_string_equal(talk_say(t, "SET k new IFEQ old"), "-ERR syntax error\r\n");
+  assert_string_equal(talk_say(t, "EVAL \"return redis.REDIS_VERSION_NUM\" 0"), ":458767\r\n");
+  t->server = sim_server_free(t->server);
+  t->server = sim_server_new(&(sim_server_settings){ .wall_us = START_US, .has_ifeq = true });
+  t->own = sim_server_accept(t->server);
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    assert_string_equal(talk_say(t, rows[i].line), rows[i].answer);
+}
+
 /* Two servers of one seed stay the same, whatever was drawn. */
 static void equal_seeds_make_equal_servers(void **state)
 {
@@ -283,6 +314,7 @@ int main(void)
     TALK_TEST_UNKNOWN(bytes_that_are_no_command_end_the_connection),
     TALK_TEST(a_password_is_asked_for_and_checked),
     TALK_TEST(the_third_version_of_the_protocol_is_refused),
+    TALK_TEST(ifeq_is_for_servers_that_have_it),
     TALK_TEST(equal_seeds_make_equal_servers),
     TALK_TEST(published_messages_are_counted_by_who_really_gets_them),
     TALK_TEST(a_subscriber_may_only_listen),
