@@ -79,7 +79,7 @@ static void write_all(raw *r)
   }
 }
 
-/* Every answer here is one line: +PONG, :1, or the server's time. */
+/* Every answer here is one line: +PONG, +OK, :1, or the server's time. */
 static const char *read_line(raw *r)
 {
   for (;;) {
@@ -113,8 +113,11 @@ static uint64_t read_number(raw *r)
 
 static void expect_done(raw *r)
 {
-  if (read_number(r) != 1)
+  uint64_t done = read_number(r);
+
+  if (done != 1 && done != 5)
     bench_die("a release was not done");
+  r->has_ifeq = done == 5;
 }
 
 /* ---- commands ---- */
@@ -152,6 +155,21 @@ static void put_release(raw *r, const char *name, uint64_t ask, uint64_t token, 
   memcpy(lease.client, r->names.client, sizeof(lease.client));
   put(r, native_release(&r->names, &r->command, name, strlen(name), &lease, wall_us()),
       with_text);
+}
+
+static void put_release_ifeq(raw *r, const char *name, uint64_t ask, uint64_t token)
+{
+  static const lease_string stored = { .ttl_ms = TTL_MS };
+  lease_id lease = { .ask = ask, .token = token };
+
+  memcpy(lease.client, r->names.client, sizeof(lease.client));
+  put(r, native_release_ifeq(&r->names, &r->command, name, strlen(name), &lease, &stored), false);
+}
+
+static void expect_ok(raw *r)
+{
+  if (strncmp(read_line(r), "+OK", 3) != 0)
+    bench_die("a release by IFEQ was not done");
 }
 
 static void pair(raw *r, const char *name, bool with_text)
@@ -226,10 +244,16 @@ void raw_pairs(raw *r, const char *const *names, size_t count)
   for (size_t i = 0; i < count; i++)
     tokens[i] = read_number(r);
   for (size_t i = 0; i < count; i++)
-    put_release(r, names[i], first + i, tokens[i], false);
+    if (r->uses_ifeq)
+      put_release_ifeq(r, names[i], first + i, tokens[i]);
+    else
+      put_release(r, names[i], first + i, tokens[i], false);
   write_all(r);
   for (size_t i = 0; i < count; i++)
-    expect_done(r);
+    if (r->uses_ifeq)
+      expect_ok(r);
+    else
+      expect_done(r);
 }
 
 /* ---- for redis-benchmark ---- */

@@ -13,6 +13,8 @@ typedef struct raw {
   request command;
   buffer out;
   uint64_t ask;
+  bool has_ifeq;             /* the server knows SET with IFEQ */
+  bool uses_ifeq;            /* the caller sets it: raw_pairs() releases by it */
   char input[65536];
   size_t used, read;
 } raw;

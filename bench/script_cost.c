@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* bench/script_cost.c - what an uncontended lock and unlock costs the server: our two
  * scripts, fence included, against two that do what Redisson's RLock does, without one.
- * 64 of each in one write, over a unix socket; both kinds in turn, medians. */
+ * 64 of each in one write, over a unix socket; both kinds in turn, medians. Where the server knows
+ * SET with IFEQ, ours with releases by it, too (protocol.md 23). */
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,20 @@ static cost measure(raw *r, int batches)
   return c;
 }
 
-static void report(int rounds, double values[][4])
+static void report_ifeq(int rounds, double values[][6])
+{
+  double ratios[1000], column[1000];
+
+  for (int i = 0; i < rounds; i++) {
+    column[i] = values[i][5];
+    ratios[i] = values[i][5] / values[i][2];
+  }
+  bench_add(&(bench_row){ .figure = "dibs, release by IFEQ: pair, all server CPU",
+    .value = bench_median(column, (size_t)rounds), .unit = "us",
+    .ratio = bench_median(ratios, (size_t)rounds), .against = "dibs by scripts" });
+}
+
+static void report(int rounds, double values[][6])
 {
   static const char *const figures[2] = { "pair, scripts only", "pair, all server CPU" };
   double column[1000];
@@ -129,7 +143,7 @@ static void report(int rounds, double values[][4])
 
 int main(int argc, char **argv)
 {
-  static double values[1000][4];
+  static double values[1000][6];
   int rounds, batches;
   raw *r;
 
@@ -149,13 +163,22 @@ int main(int argc, char **argv)
   r = raw_open(server, true);
 
   for (int i = 0; i < rounds && i < 1000; i++) {
-    cost ours = measure(r, batches), theirs = measure(NULL, batches);
+    cost ours = measure(r, batches), theirs = measure(NULL, batches), by_ifeq = { 0, 0 };
     values[i][0] = ours.script_us;
     values[i][1] = theirs.script_us;
     values[i][2] = ours.cpu_us;
     values[i][3] = theirs.cpu_us;
+    if (!r->has_ifeq)
+      continue;
+    r->uses_ifeq = true;
+    by_ifeq = measure(r, batches);
+    r->uses_ifeq = false;
+    values[i][4] = by_ifeq.script_us;
+    values[i][5] = by_ifeq.cpu_us;
   }
   report(rounds, values);
+  if (r->has_ifeq)
+    report_ifeq(rounds, values);
   bench_note("%d pairs in one write; ours give a fence, theirs do not", TOGETHER);
   bench_print("script_cost");
   r = raw_close(r);

@@ -4,6 +4,8 @@
 -- KEYS 1 the lock, 2 with an era guard the era
 -- ARGV 1 lease id  2 `<prefix> <name>`  3 expected TIME (0: in doubt)
 -- answers 1 done: the lease was stored, or was released before and is still the last grant
+--         5 the same, of an uncontended lease, by a server that has SET .. IFEQ: Valkey 8.1,
+--           Redis 8.4. The next such release may do without this script (protocol.md 23)
 --         2 gone: the name is free, and another client may have had it since
 --         {3, the present lease}
 -- Of a token: the last argument is its limit, and the client that was granted the lease is
@@ -19,7 +21,9 @@ if value and not is_by_token and string.find(value, ARGV[1] .. ' ', 1, true) == 
     redis.call('PEXPIRE', key, 3600000)
     redis.call('SET', key, '=' .. ARGV[1], 'KEEPTTL')
   end
-  return 1
+  local has_ifeq = (redis.VALKEY_VERSION_NUM or 0) >= 524544 or
+    (redis.REDIS_VERSION_NUM or 0) >= 525312
+  return has_ifeq and 5 or 1
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -50,6 +50,9 @@ typedef struct dialect_ops {
   /* `copies_us`: server time until which a copy of the ask may arrive; 0: none can. */
   bool (*release)(const protocol *n, request *out, const void *name, size_t name_size,
                   const lease_id *lease, int64_t copies_us, int64_t estimate_us);
+  /* As native_release_ifeq(); NULL: there is none. */
+  bool (*release_ifeq)(const protocol *n, request *out, const void *name, size_t name_size,
+                       const lease_id *lease, const lease_string *stored);
   bool (*cancel)(const protocol *n, request *out, const void *name, size_t name_size,
                  uint64_t ask, int64_t copies_us, int64_t estimate_us,
                  const lease_id *detached);

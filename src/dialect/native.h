@@ -109,6 +109,16 @@ bool native_acquire(const protocol *n, request *out, const acquire_call *c);
 /* `estimate_us` as in acquire_call; 0 puts the deadline of the new holder in doubt. */
 bool native_release(const protocol *n, request *out, const void *name, size_t name_size,
                     const lease_id *lease, int64_t estimate_us);
+/* The string of an uncontended lease, as its grant stored it. */
+typedef struct lease_string {
+  int64_t ttl_ms;
+  bool lingers;
+} lease_string;
+
+/* The same without a script, for a server that has IFEQ; changes nothing where another string is
+ * stored. protocol.md 23; native_release_ifeq_answer(). */
+bool native_release_ifeq(const protocol *n, request *out, const void *name, size_t name_size,
+                         const lease_id *lease, const lease_string *stored);
 bool native_cancel(const protocol *n, request *out, const void *name, size_t name_size,
                    uint64_t ask, int64_t until_us, int64_t estimate_us,
                    const lease_id *detached);
@@ -160,6 +170,7 @@ typedef struct acquire_answer {
   bool holder_lingers;    /* BUSY */
   uint64_t units;         /* shared: permits granted; TOO_MANY: the limit */
   uint64_t last_token;    /* shared, WAITING and BUSY: of the last grant */
+  bool is_short;          /* GRANTED: now, for the whole ttl, as a string */
 } acquire_answer;
 
 /* `ask` and `ttl_ms` are those of the call: a grant does not repeat them. */
@@ -179,9 +190,12 @@ typedef struct release_answer {
   lease_id taker;         /* RELEASE_TAKEN */
   uint64_t heard;         /* RELEASE_DONE: subscribers reached, perhaps this client too; 0
                            * where a queue has the next waiter */
+  bool has_ifeq;          /* RELEASE_DONE: the server has SET .. IFEQ */
 } release_answer;
 
 bool native_release_answer(const resp_reply *r, release_answer *ret);  /* break too */
+/* false: neither form. `ret_is_done`: it was the lease's string; otherwise nothing was done. */
+bool native_release_ifeq_answer(const resp_reply *r, bool *ret_is_done);
 bool native_cancel_answer(const resp_reply *r);
 
 typedef struct renew_answer {

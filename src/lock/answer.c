@@ -18,14 +18,44 @@ static lock_verdict answer_acquire(lock_table *t, const call *c, lease *l, insta
   return LOCK_FINE;
 }
 
+static bool is_releasing(const lease *l, const call *c)
+{
+  return l != NULL && l->state == LEASE_RELEASING && lease_id_equal(&l->term.id, &c->lease);
+}
+
+/* Another string is stored, or the server does not execute the command: the script decides. */
+static void release_by_script(lease *l, const call *c)
+{
+  if (!is_releasing(l, c))
+    return;
+  l->term.stored.ttl_ms = 0;
+  lease_due(l);
+}
+
+static bool read_release(const call *c, const resp_reply *reply, release_answer *ret,
+                         bool *ret_is_done)
+{
+  *ret = (release_answer){ .outcome = RELEASE_DONE };
+  *ret_is_done = true;
+  return c->is_ifeq ? native_release_ifeq_answer(reply, ret_is_done)
+                    : native_release_answer(reply, ret);
+}
+
 static lock_verdict answer_release(const call *c, lease *l, instant sent_at,
                                    const resp_reply *reply, instant now)
 {
   release_answer a;
+  bool is_done;
 
-  if (!native_release_answer(reply, &a))
+  if (!read_release(c, reply, &a, &is_done))
     return LOCK_BROKEN;
-  if (l != NULL && l->state == LEASE_RELEASING && lease_id_equal(&l->term.id, &c->lease))
+  if (a.has_ifeq && c->route->ifeq == IFEQ_UNKNOWN)
+    c->route->ifeq = IFEQ_KNOWN;
+  if (!is_done) {
+    if (l != NULL)
+      call_not_executed(l, c);
+    release_by_script(l, c);
+  } else if (is_releasing(l, c))
     lease_become(l, leave_released(l, &a, sent_at, now), now);
   return LOCK_FINE;
 }
@@ -178,7 +208,7 @@ static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
     lease_become(l, lease_unwanted(l, now), now);    /* an earlier copy may have been executed */
     return;
   case CALL_RELEASE:
-    if (l->state != LEASE_RELEASING || !lease_id_equal(&l->term.id, &c->lease))
+    if (!is_releasing(l, c))
       return;
     if (fault == RESP_FAULT_WRONG_TYPE)
       lease_become(l, leave_refused(l, DIBS_LOST, t->fault_words), now);
@@ -227,6 +257,14 @@ static void refuse_renewals(lock_table *t, const call *c, resp_fault fault, inst
     c->route->renew_with_text = true;
 }
 
+/* A queue, a full server or one that is busy say nothing of the command itself. */
+static void refuse_ifeq(lease *l, const call *c, resp_fault fault)
+{
+  if (fault != RESP_FAULT_WRONG_TYPE && fault != RESP_FAULT_REFUSED && !resp_fault_passes(fault))
+    c->route->ifeq = IFEQ_REFUSED;
+  release_by_script(l, c);
+}
+
 static void keep_words(lock_table *t, const resp_node *error)
 {
   const char *advice = resp_fault_advice(error->bytes, error->size);
@@ -252,7 +290,7 @@ static bool is_current(const lease *l, const call *c)
   case CALL_CANCEL:
     return l->state == LEASE_CANCELLING && l->ask.number == c->ask;
   case CALL_RELEASE:
-    return l->state == LEASE_RELEASING && lease_id_equal(&l->term.id, &c->lease);
+    return is_releasing(l, c);
   case CALL_RAISE:
     return l->term.raise_to == c->token && lease_id_equal(&l->term.id, &c->lease);
   case CALL_RENEW:
@@ -331,6 +369,8 @@ static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *e
     orphan_again(t, c, false);
   if (c->kind == CALL_RENEW) {
     refuse_renewals(t, c, fault, now);
+  } else if (c->is_ifeq) {
+    refuse_ifeq(l, c, fault);
   } else if (l != NULL && fault == RESP_FAULT_NO_SCRIPT) {
     l->with_text = true;
     lease_due(l);

@@ -215,9 +215,17 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
 static lease_state ask_granted_beyond(lease *l, const acquire_answer *a)
 {
   l->term.id = a->lease;
+  l->term.stored.ttl_ms = 0;
   l->term.ttl = l->ask.ttl;
   timers_clear(&l->table->timers, &l->poll);
   return LEASE_RELEASING;
+}
+
+/* What the grant stored. Of several copies of an ask, each may say something else of lingering. */
+static void note_stored(lease *l, const acquire_answer *a)
+{
+  if (a->is_short && l->ask.sendings == 1)
+    l->term.stored = (lease_string){ .ttl_ms = a->lease_ms, .lingers = l->ask.offers_idle };
 }
 
 static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_at, instant now)
@@ -225,6 +233,7 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
   int32_t ppm = l->table->settings.clock_rate_error_ppm;
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), ppm);
   bool again = a->outcome == ACQUIRE_AGAIN;
+  lease_state next;
 
   if (l->kind == LEASE_SHARED)
     l->term.units = a->units;
@@ -246,7 +255,9 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
     if (instant_since(end, now).ns < length.ns / 4)
       return hold_confirm(l, &a->lease);
   }
-  return hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, now, now);
+  next = hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, now, now);
+  note_stored(l, a);
+  return next;
 }
 
 /* When a lease can be taken that has ended, within a second; 0: there is none. */

@@ -132,7 +132,8 @@ static bool send_acquire(lease *l, request *out, call *c, instant now)
 
 static bool send_release(lease *l, request *out, call *c, instant now)
 {
-  if (!wire_release(l, out, now))
+  c->is_ifeq = wire_may_ifeq(l, now);
+  if (c->is_ifeq ? !wire_release_ifeq(l, out) : !wire_release(l, out, now))
     return false;
   c->lease = l->term.id;
   l->term.end_sendings++;
@@ -157,6 +158,7 @@ static bool send_raise(lease *l, request *out, call *c)
   c->lease = l->term.id;
   c->token = l->term.raise_to;
   l->term.raise_was_sent = true;
+  l->term.stored.ttl_ms = 0;
   return wire_raise(l, out);
 }
 

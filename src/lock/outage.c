@@ -127,6 +127,7 @@ void lock_link_down(lock_table *t, size_t number, dibs_status why, const char *w
   r->is_read_only |= why == DIBS_ERR_READ_ONLY;
   r->is_up = false;
   r->link_is_doubtful = false;
+  r->ifeq = IFEQ_UNKNOWN;
   r->down_why = why;
   text_add(&shown, words);
   redirected_ask_again(r);

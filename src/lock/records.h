@@ -48,6 +48,7 @@ typedef struct lease_term {
   unsigned end_sendings;         /* of the release; from 2 as for an ask */
   bool end_is_early;             /* RELEASING: not before `poll`, a holder may still trust it */
   instant insist_until;          /* RELEASING, CANCELLING: no repetition after this */
+  lease_string stored;           /* what the server has, as far as is known; ttl_ms 0: unknown */
 } lease_term;
 
 /* The next request to the replicas (acks.c). */

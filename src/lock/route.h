@@ -61,6 +61,7 @@ struct route {
   bool is_up, inbox_is_up, wants_inbox, wants_acks;
   bool link_is_doubtful, inbox_has_no_subscriber;
   bool renew_with_text;
+  enum { IFEQ_UNKNOWN, IFEQ_KNOWN, IFEQ_REFUSED } ifeq;   /* of this connection, protocol.md 23 */
   bool is_read_only;             /* the last server that got a write is a replica */
   instant inbox_up_at;
   instant down_since;

@@ -139,6 +139,7 @@ struct call {
   call_kind kind;
   lease_kind lease_kind;
   bool with_text;
+  bool is_ifeq;                  /* RELEASE: without a script */
   uint64_t lease_number;
   uint64_t ask;                  /* ACQUIRE, CANCEL */
   uint64_t token;                /* RAISE */
@@ -437,6 +438,9 @@ bool wire_acquire(lease *l, request *out, span ttl, instant now);
 bool wire_acquire_answer(const lock_table *t, const call *c, lease *l,
                          const resp_reply *reply, acquire_answer *ret);
 bool wire_release(const lease *l, request *out, instant now);
+/* Whether the release may do without a script: the stored string is known, nothing was sent yet. */
+bool wire_may_ifeq(const lease *l, instant now);
+bool wire_release_ifeq(const lease *l, request *out);
 bool wire_cancel(const lease *l, request *out, instant now);
 bool wire_orphan(const route *r, request *out, const orphan *s, instant now);
 bool wire_needs_renewal(const lease *l, instant now);

@@ -219,6 +219,22 @@ bool wire_release(const lease *l, request *out, instant now)
   return false;
 }
 
+bool wire_may_ifeq(const lease *l, instant now)
+{
+  const route *r = lease_route(l);
+
+  return r->ifeq == IFEQ_KNOWN && l->kind == LEASE_MUTEX && l->term.stored.ttl_ms > 0 &&
+         l->term.end_sendings == 0 && l->table->protocol.dialect->release_ifeq != NULL &&
+         estimate(r, now) != 0;
+}
+
+bool wire_release_ifeq(const lease *l, request *out)
+{
+  const protocol *p = &l->table->protocol;
+
+  return p->dialect->release_ifeq(p, out, l->bytes, l->size, &l->term.id, &l->term.stored);
+}
+
 bool wire_cancel(const lease *l, request *out, instant now)
 {
   const protocol *p = &l->table->protocol;
@@ -303,9 +319,11 @@ bool wire_renew(const route *r, request *out, lease *const *names, size_t count,
       items[i] = (renew_item){ first->many.names[i].name, first->many.names[i].size,
                                &first->term.id, wire_ms(renewal_ttl(first, now)) };
   } else {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
       items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->term.id,
                                wire_ms(renewal_ttl(names[i], now)) };
+      names[i]->term.stored.ttl_ms = 0;
+    }
   }
   return p->dialect->renew(p, out, items, count, estimate(r, now));
 }

@@ -84,13 +84,15 @@ bool peer_wants(struct peer *p, int link);            /* asked for, not yet conn
 /* The next scripted command must be `pattern`: "acquire NAME K w|t", "release L",
  * "cancel K", "renew L [L...]", "share_acquire KEY K r|w|p2 w|t", "share_release L",
  * "share_cancel C:K", "share_renew L r|w|p [still]", "many_acquire .n K w|t [keeps]",
- * "many_release L", "many_cancel .n K", others as their words; `*` matches anything to the end. */
+ * "many_release L", "many_cancel .n K", others and SET as their words; `*` matches anything to the
+ * end. */
 void peer_expect(struct peer *p, const char *pattern);
 bool peer_try_expect(struct peer *p, const char *pattern);   /* false: no command is there */
 void peer_expect_nothing(struct peer *p);
 const char *peer_last_command(const struct peer *p);         /* that was expected */
 /* Answers the oldest command that was expected and not answered. Format: an integer
- * "7", text "'words", error "-ERR ...", array "[1 2 'x]"; %-conversions as printf. */
+ * "7", text "'words", status "+OK", error "-ERR ...", "nothing", array "[1 2 'x]"; %-conversions
+ * as printf. */
 void peer_answer(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* On a channel of observers. */
 void peer_speak(struct peer *p, const char *channel, const char *words);

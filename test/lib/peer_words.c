@@ -101,10 +101,29 @@ static void describe_many_acquire(const resp_reply *r, char *line, size_t size)
            keeps == '1' ? " keeps" : "", strcmp(watched, "-") != 0 ? " watched" : "");
 }
 
+/* A plain command: its words. */
+static void describe_plain(const resp_reply *r, char *line, size_t size)
+{
+  const resp_node *n;
+
+  for (size_t i = 0; (n = peer_word(r, i)) != NULL; i++) {
+    int used = snprintf(line, size, "%s%s", i > 0 ? " " : "", n->bytes);
+
+    line += used;
+    size -= (size_t)used;
+  }
+}
+
 void peer_describe(const resp_reply *r, char *line, size_t size)
 {
   const char *verb = script_word(r);
-  int used = snprintf(line, size, "%s%s", peer_is_word(r, 0, "EVAL") ? "text:" : "", verb);
+  int used;
+
+  if (peer_is_word(r, 0, "SET")) {
+    describe_plain(r, line, size);
+    return;
+  }
+  used = snprintf(line, size, "%s%s", peer_is_word(r, 0, "EVAL") ? "text:" : "", verb);
 
   line += used;
   size -= (size_t)used;
@@ -165,6 +184,10 @@ size_t peer_encode(const char *words, char *out, size_t size)
     return encode_array(&words, out, size);
   if (words[0] == '\'')
     return (size_t)snprintf(out, size, "$%zu\r\n%s\r\n", strlen(words + 1), words + 1);
+  if (words[0] == '+')
+    return (size_t)snprintf(out, size, "%s\r\n", words);
+  if (strcmp(words, "nothing") == 0)
+    return (size_t)snprintf(out, size, "$-1\r\n");
   if (words[0] == '-' && (words[1] < '0' || words[1] > '9'))
     return (size_t)snprintf(out, size, "%s\r\n", words);
   return (size_t)snprintf(out, size, ":%s\r\n", words);

@@ -50,7 +50,7 @@ static bool read_granted_now(const protocol *n, uint64_t ask, int64_t ttl_ms, in
                              acquire_answer *ret)
 {
   acquire_answer a = { .outcome = ACQUIRE_GRANTED, .server_us = token,
-                       .remaining_ms = ttl_ms, .lease_ms = ttl_ms };
+                       .remaining_ms = ttl_ms, .lease_ms = ttl_ms, .is_short = true };
 
   if (token <= 0 || !own_lease(n, ask, (uint64_t)token, &a.lease))
     return false;
@@ -95,6 +95,8 @@ bool native_acquire_answer(const protocol *n, uint64_t ask, int64_t ttl_ms,
 
 /* ---- release, cancel ---- */
 
+#define RELEASE_DONE_HAS_IFEQ 5
+
 bool native_release_answer(const resp_reply *r, release_answer *ret)
 {
   const resp_node *root = resp_root(r);
@@ -105,6 +107,9 @@ bool native_release_answer(const resp_reply *r, release_answer *ret)
       (root->integer == RELEASE_DONE || root->integer == RELEASE_GONE ||
        root->integer == RELEASE_UNTAKEN)) {
     a.outcome = (release_outcome)root->integer;
+  } else if (root->kind == RESP_INTEGER && root->integer == RELEASE_DONE_HAS_IFEQ) {
+    a.outcome = RELEASE_DONE;
+    a.has_ifeq = true;
   } else if (!has_children(r, 2) || !child_int(r, 0, &outcome)) {
     return false;
   } else if (outcome == RELEASE_DONE && child_int(r, 1, &heard) && heard > 0) {
@@ -114,6 +119,18 @@ bool native_release_answer(const resp_reply *r, release_answer *ret)
     return false;
   }
   *ret = a;
+  return true;
+}
+
+bool native_release_ifeq_answer(const resp_reply *r, bool *ret_is_done)
+{
+  const resp_node *root = resp_root(r);
+  bool is_done = root->kind == RESP_STATUS && root->size == 2 &&
+                 memcmp(root->bytes, "OK", 2) == 0;
+
+  if (!is_done && root->kind != RESP_NIL)
+    return false;
+  *ret_is_done = is_done;
   return true;
 }
 

@@ -142,6 +142,35 @@ static void a_release_is_done_expired_or_taken(void **state)
   assert_false(release_of("$1\r\n1\r\n", &a));
 }
 
+static void a_release_shows_whether_the_server_has_ifeq(void **state)
+{
+  release_answer a;
+
+  (void)state;
+  assert_true(release_of(":5\r\n", &a) && a.outcome == RELEASE_DONE && a.has_ifeq);
+  assert_true(release_of(":1\r\n", &a) && !a.has_ifeq);
+  assert_false(release_of("*2\r\n:5\r\n:1\r\n", &a));
+}
+
+static void a_release_by_ifeq_answers_ok_or_nothing(void **state)
+{
+  static const struct { const char *bytes; bool is_good, is_done; } cases[] = {
+    { "+OK\r\n", true, true }, { "$-1\r\n", true, false }, { ":1\r\n", false, false },
+    { "+QUEUED\r\n", false, false }, { "$2\r\nOK\r\n", false, false },
+    { "*0\r\n", false, false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    resp_reply *r = reply_of(cases[i].bytes);
+    bool is_done = false;
+
+    assert_int_equal(native_release_ifeq_answer(r, &is_done), cases[i].is_good);
+    assert_int_equal(is_done, cases[i].is_done);
+    resp_reply_free(r);
+  }
+}
+
 static void a_cancel_answers_nought_or_one(void **state)
 {
   static const struct { const char *bytes; bool is_good; } cases[] = {
@@ -191,6 +220,8 @@ int main(void)
     cmocka_unit_test(the_short_outcomes_tell_the_time),
     cmocka_unit_test(other_shapes_are_no_answer_to_acquire),
     cmocka_unit_test(a_release_is_done_expired_or_taken),
+    cmocka_unit_test(a_release_shows_whether_the_server_has_ifeq),
+    cmocka_unit_test(a_release_by_ifeq_answers_ok_or_nothing),
     cmocka_unit_test(a_cancel_answers_nought_or_one),
     cmocka_unit_test(a_renewal_answers_each_lock_in_its_place),
   };

@@ -167,6 +167,26 @@ static void releases_and_breaks_name_the_lease(void **state)
   buffer_deinit(&out);
 }
 
+/* The words of the string are those of lua/native/acquire.lua. */
+static void a_release_by_ifeq_names_the_whole_string(void **state)
+{
+  static const lease_string plain = { .ttl_ms = 30000 }, lingers = { 2000, true };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(RENDERED(native_release_ifeq, &here, &out, false, "x", 1, &lease, &plain));
+  assert_true(RENDERED(native_release_ifeq, &here, &out, false, "x", 1, &lease, &lingers));
+  assert_true(buffer_append(&out, "", 1));
+  assert_string_equal(
+    buffer_bytes(&out),
+    "*6\r\n$3\r\nSET\r\n$10\r\ndibs:m:{x}\r\n$42\r\n=" ANNA ":7:1700000000000000\r\n"
+    "$4\r\nIFEQ\r\n$57\r\n" ANNA ":7:1700000000000000 30000 30000 0 0\r\n$7\r\nKEEPTTL\r\n"
+    "*6\r\n$3\r\nSET\r\n$10\r\ndibs:m:{x}\r\n$42\r\n=" ANNA ":7:1700000000000000\r\n"
+    "$4\r\nIFEQ\r\n$55\r\n" ANNA ":7:1700000000000000 2000 2000 0 1\r\n$7\r\nKEEPTTL\r\n");
+  buffer_deinit(&out);
+}
+
 static void a_cancel_names_the_ask(void **state)
 {
   buffer out;
@@ -202,6 +222,7 @@ static void the_longest_calls_fit(void **state)
     .ttl_ms = INT64_MAX, .waits = true, .polls = true, .lingers = true, .until_us = INT64_MAX,
     .estimate_us = INT64_MAX, .min_token = UINT64_MAX, .give_up_us = INT64_MAX,
     .detached = &longest, .watched = &longest, .watched_renewals = UINT64_MAX };
+  const lease_string longest_string = { INT64_MAX, true };
   buffer out;
 
   (void)state;
@@ -213,6 +234,8 @@ static void the_longest_calls_fit(void **state)
   assert_true(RENDERED(native_acquire, &far, &out, true, &c));
   assert_true(RENDERED(native_release, &far, &out, true, name, sizeof(name), &longest,
                        INT64_MAX));
+  assert_true(RENDERED(native_release_ifeq, &far, &out, true, name, sizeof(name), &longest,
+                       &longest_string));
   assert_true(RENDERED(native_cancel, &far, &out, true, name, sizeof(name), UINT64_MAX,
                        INT64_MAX, INT64_MAX, &longest));
   assert_true(RENDERED(native_renew, &far, &out, true, items, RENEW_BATCH_MAX,
@@ -265,6 +288,7 @@ int main(void)
     cmocka_unit_test(what_is_in_other_hands_is_named_at_the_end),
     cmocka_unit_test(a_plain_try_says_what_it_has_not),
     cmocka_unit_test(releases_and_breaks_name_the_lease),
+    cmocka_unit_test(a_release_by_ifeq_names_the_whole_string),
     cmocka_unit_test(a_cancel_names_the_ask),
     cmocka_unit_test(a_renewal_names_all_locks_and_then_all_leases),
     cmocka_unit_test(the_longest_calls_fit),
