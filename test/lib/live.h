@@ -185,6 +185,8 @@ void live_needs_answer(dibs_status answer);
 
 /* ---- the server's view ---- */
 
+/* Whether live_server has SET with IFEQ: uncontended releases are by it (protocol.md 23). */
+bool live_has_ifeq(void);
 /* "dibs:m:{name}", in one of eight static buffers of the thread. */
 const char *live_key(const char *name);
 /* Given live_server, all of these look at each server that has keys. */

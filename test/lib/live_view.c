@@ -214,3 +214,8 @@ void live_expect_clean_but_presence(const struct test_server *s)
     (void)test_server_command(one, "EVAL %s 0", script);
   live_expect_clean(s);
 }
+
+bool live_has_ifeq(void)
+{
+  return strcmp(test_server_command(live_server, "SET no:key 1 IFEQ 0"), "(nil)") == 0;
+}
