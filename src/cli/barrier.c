@@ -29,10 +29,41 @@ static const option_row rows[] = {
   { .name = NULL },
 };
 
+static json_t *barrier_json(const session *s, const char *name, const dibs_barrier_info *info)
+{
+  return object_json(name, "barrier", s->is_private,
+                     json_pack("{s:s s:I s:I s:I}", "state", info->is_broken ? "broken" : "whole",
+                               "generation", (json_int_t)info->generation, "parties",
+                               (json_int_t)info->parties, "arrived", (json_int_t)info->arrived));
+}
+
+static bool look(const session *s, const char *name, object_view *ret_view)
+{
+  dibs_barrier_info info = { .size = sizeof(info) };
+
+  if (dibs_barrier_get(s->client, name, &info) != DIBS_OK)
+    return false;
+  ret_view->is_in_use = info.arrived > 0;
+  ret_view->waiting = info.arrived;
+  snprintf(ret_view->state, sizeof(ret_view->state), "%s", info.is_broken ? "broken" : "whole");
+  snprintf(ret_view->waiting_text, sizeof(ret_view->waiting_text), "%u of %u", info.arrived,
+           info.parties);
+  snprintf(ret_view->more, sizeof(ret_view->more), ", %s arrived, generation %" PRIu64,
+           ret_view->waiting_text, info.generation);
+  if (s->line->wants_json)
+    ret_view->json = barrier_json(s, name, &info);
+  return true;
+}
+
+const object_row barrier_object = {
+  .word = "barrier", .kind = KIND_BARRIER, .family = DIBS_FAMILY_BARRIER, .has_waiters = true,
+  .look = look
+};
+
 static void print_arrival(const session *s, const barrier_arguments *a,
                           const dibs_barrier_info *info)
 {
-  json_t *object = barrier_json(a->line.operands[0], info, s->is_private);
+  json_t *object = barrier_json(s, a->line.operands[0], info);
 
   json_object_set_new(object, "index", json_integer(info->index));
   json_print(object);
@@ -117,7 +148,7 @@ static int show_one(session *s, const void *data, const char *name)
   if (status != DIBS_OK)
     return session_fault(s, status, name);
   if (a->line.wants_json)
-    json_print(barrier_json(name, &info, s->is_private));
+    json_print(barrier_json(s, name, &info));
   else
     printf("%s  %u of %u arrived, generation %" PRIu64 "%s\n", shown, info.arrived,
            info.parties, info.generation, info.is_broken ? ", broken" : "");

@@ -41,10 +41,35 @@ static const option_row rows[] = {
   { .name = NULL },
 };
 
+static json_t *latch_json(const session *s, const char *name, int64_t left)
+{
+  return object_json(name, "latch", s->is_private,
+                     json_pack("{s:s s:I}", "state", left > 0 ? "armed" : "zero", "left",
+                               (json_int_t)left));
+}
+
+static bool look(const session *s, const char *name, object_view *ret_view)
+{
+  int64_t left;
+
+  if (dibs_latch_count(s->client, name, &left) != DIBS_OK)
+    return false;
+  ret_view->is_in_use = left > 0;
+  ret_view->is_trace = left == 0;
+  snprintf(ret_view->state, sizeof(ret_view->state), "%" PRId64 " left", left);
+  if (s->line->wants_json)
+    ret_view->json = latch_json(s, name, left);
+  return true;
+}
+
+const object_row latch_object = {
+  .word = "latch", .kind = KIND_LATCH, .family = DIBS_FAMILY_LATCH, .look = look
+};
+
 static void print_left(const session *s, const latch_arguments *a, const char *name, int64_t left)
 {
   if (a->line.wants_json)
-    json_print(latch_json(name, left, s->is_private));
+    json_print(latch_json(s, name, left));
   else
     printf("%" PRId64 "\n", left);
 }

@@ -150,7 +150,11 @@ static int show_one(session *s, const void *data, const char *name)
   if (status != DIBS_OK)
     return fault(s, status, name);
   if (a->line.wants_json) {
-    json_print(rate_json(name, &rate, left, s->is_private));
+    json_print(object_json(name, "rate", s->is_private,
+                           json_pack("{s:I s:I s:I s:b}", "free", (json_int_t)left, "permits",
+                                     (json_int_t)rate.permits, "interval_ms",
+                                     (json_int_t)rate.interval_ms, "per_client",
+                                     rate.type == DIBS_RATE_PER_CLIENT)));
     return CODE_OK;
   }
   duration_as_span(rate.interval_ms, interval);

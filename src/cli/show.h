@@ -7,9 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <dibs/barrier.h>
 #include <dibs/inspect.h>
-#include <dibs/rate.h>
 
 #include "cli/json.h"
 
@@ -63,9 +61,8 @@ void show_ordinal(size_t n, char *ret_text, size_t size);
 
 /* Owned by the caller; NULL when memory is refused. */
 json_t *show_json(const dibs_inspection *i, bool is_private);
-json_t *latch_json(const char *name, int64_t left, bool is_private);
-json_t *rate_json(const char *name, const dibs_rate *rate, int64_t left, bool is_private);
-json_t *barrier_json(const char *name, const dibs_barrier_info *info, bool is_private);
+/* Of what is no lock: its name and kind, then `facts`, which this frees. */
+json_t *object_json(const char *name, const char *kind, bool is_private, json_t *facts);
 json_t *party_json(const dibs_party *party);
 const char *mode_word(dibs_kind kind, dibs_mode mode);
 

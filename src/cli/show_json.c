@@ -159,48 +159,15 @@ json_t *show_json(const dibs_inspection *i, bool is_private)
 
 /* ---- others ---- */
 
-static json_t *begin(const char *name, const char *kind)
+json_t *object_json(const char *name, const char *kind, bool is_private, json_t *facts)
 {
   json_t *object = json_object();
 
   json_object_set_new(object, "v", json_integer(1));
   json_set_name(object, name, strlen(name));
   json_object_set_new(object, "kind", json_string(kind));
-  return object;
-}
-
-json_t *latch_json(const char *name, int64_t left, bool is_private)
-{
-  json_t *object = begin(name, "latch");
-
-  json_object_set_new(object, "state", json_string(left > 0 ? "armed" : "zero"));
-  json_object_set_new(object, "left", json_integer(left));
-  if (is_private)
-    json_object_set_new(object, "scope", json_string("private"));
-  return object;
-}
-
-json_t *rate_json(const char *name, const dibs_rate *rate, int64_t left, bool is_private)
-{
-  json_t *object = begin(name, "rate");
-
-  json_object_set_new(object, "free", json_integer(left));
-  json_object_set_new(object, "permits", json_integer(rate->permits));
-  json_object_set_new(object, "interval_ms", json_integer(rate->interval_ms));
-  json_object_set_new(object, "per_client", json_boolean(rate->type == DIBS_RATE_PER_CLIENT));
-  if (is_private)
-    json_object_set_new(object, "scope", json_string("private"));
-  return object;
-}
-
-json_t *barrier_json(const char *name, const dibs_barrier_info *info, bool is_private)
-{
-  json_t *object = begin(name, "barrier");
-
-  json_object_set_new(object, "state", json_string(info->is_broken ? "broken" : "whole"));
-  json_object_set_new(object, "generation", json_integer((json_int_t)info->generation));
-  json_object_set_new(object, "parties", json_integer(info->parties));
-  json_object_set_new(object, "arrived", json_integer(info->arrived));
+  json_object_update(object, facts);
+  json_decref(facts);
   if (is_private)
     json_object_set_new(object, "scope", json_string("private"));
   return object;

@@ -2,9 +2,9 @@
 /* cli/status.c - dibs status: a table of everything under the prefix. */
 #include <dibs/dibs.h>
 
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/plural.h"
@@ -29,10 +29,12 @@ typedef struct status_arguments {
   int32_t watch_ms;    /* 0: once */
 } status_arguments;
 
+#define OBJECT_CHOICE(name, WORD) { #name, KIND_##WORD },
+#define OBJECT_WORD(name, WORD) ", " #name
+
 static const option_choice kind_choices[] = {
   { "lock", KIND_LOCK }, { "rw", KIND_RW }, { "semaphore", KIND_SEMAPHORE },
-  { "latch", KIND_LATCH }, { "barrier", KIND_BARRIER }, { "election", KIND_ELECTION },
-  { NULL, 0 },
+  OBJECTS(OBJECT_CHOICE) { "election", KIND_ELECTION }, { NULL, 0 },
 };
 
 static const option_choice order_choices[] = {
@@ -53,7 +55,7 @@ static const option_row rows[] = {
   { "held", 0, NULL, FLAG(status_arguments, only_held), "only names that are held" },
   { "waiting", 0, NULL, FLAG(status_arguments, only_waiting), "only names with waiters" },
   { "kind", 0, "KIND", ONE_OF(status_arguments, kind, kind_choices),
-    "only lock, rw, semaphore, latch, barrier or election" },
+    "only lock, rw, semaphore" OBJECTS(OBJECT_WORD) " or election" },
   { "sort", 0, "KEY", ONE_OF(status_arguments, order, order_choices),
     "by name, held, wait or lease (name)" },
   { "graph", 0, NULL, FLAG(status_arguments, wants_graph), "wait-for graph, cycles marked" },
@@ -67,7 +69,7 @@ static const option_row rows[] = {
 
 typedef struct status_list {
   const status_arguments *a;
-  name_list others;    /* elections, latches, barriers */
+  name_list others;    /* elections, objects */
   bool is_private;
   status_table table;
   size_t shown; /* JSON lines go out at once */
@@ -132,57 +134,12 @@ static bool add_row(const dibs_inspection *i, void *data)
   return row != NULL;
 }
 
-/* ---- latches and barriers ---- */
+/* ---- what is no lock ---- */
 
-static void add_latch(status_list *list, dibs_client *client, const char *name)
-{
-  status_row *row;
-  int64_t left;
-
-  if (list->a->only_held || list->a->only_waiting ||
-      dibs_latch_count(client, name, &left) != DIBS_OK)
-    return;
-  if (list->a->line.wants_json) {
-    add_object(list, latch_json(name, left, list->is_private));
-    return;
-  }
-  row = table_add_plain(&list->table, name, "latch");
-  if (row != NULL)
-    snprintf(row->state, sizeof(row->state), "%" PRId64 " left", left);
-}
-
-static void add_barrier(status_list *list, dibs_client *client, const char *name)
-{
-  dibs_barrier_info info = { .size = sizeof(info) };
-  status_row *row;
-
-  if (list->a->only_held || dibs_barrier_get(client, name, &info) != DIBS_OK ||
-      (list->a->only_waiting && info.arrived == 0))
-    return;
-  if (list->a->line.wants_json) {
-    add_object(list, barrier_json(name, &info, list->is_private));
-    return;
-  }
-  row = table_add_plain(&list->table, name, "barrier");
-  if (row == NULL)
-    return;
-  snprintf(row->state, sizeof(row->state), "%s",
-           info.is_broken ? "broken" : "whole");
-  snprintf(row->waiting_text, sizeof(row->waiting_text), "%u of %u", info.arrived,
-           info.parties);
-  row->waiting = info.arrived;
-}
-
-/* Kinds of names that are no locks. */
-static const struct other_kind {
-  enum kind_filter kind;
-  dibs_family family;
-  void (*add)(status_list *list, dibs_client *client, const char *name);
-} other_kinds[] = {
-  { KIND_LATCH, DIBS_FAMILY_LATCH, add_latch },
-  { KIND_BARRIER, DIBS_FAMILY_BARRIER, add_barrier },
-};
-#define OTHER_KINDS (sizeof(other_kinds) / sizeof(other_kinds[0]))
+#define OBJECT_DECLARE(name, WORD) extern const object_row name##_object;
+#define OBJECT_ADDRESS(name, WORD) &name##_object,
+OBJECTS(OBJECT_DECLARE)
+const object_row *const objects[] = { OBJECTS(OBJECT_ADDRESS) NULL };
 
 /* What is listed besides locks: an election is a lock, too. */
 static uint32_t families_of(const status_arguments *a, bool *ret_has_locks)
@@ -192,20 +149,37 @@ static uint32_t families_of(const status_arguments *a, bool *ret_has_locks)
   *ret_has_locks = true;
   if (a->kind == KIND_ANY || a->kind == KIND_LOCK || a->kind == KIND_ELECTION)
     families = DIBS_FAMILY_ELECTION;
-  for (size_t i = 0; i < OTHER_KINDS; i++) {
-    if (a->kind == KIND_ANY || a->kind == other_kinds[i].kind)
-      families |= other_kinds[i].family;
-    if (a->kind == other_kinds[i].kind)
+  for (const object_row *const *o = objects; *o != NULL; o++) {
+    if (a->kind == KIND_ANY || a->kind == (*o)->kind)
+      families |= (*o)->family;
+    if (a->kind == (*o)->kind)
       *ret_has_locks = false;
   }
   return families;
 }
 
-static void add_other(status_list *list, dibs_client *client, size_t which)
+static void add_other(status_list *list, const session *s, const object_row *o, const char *name)
 {
-  for (size_t i = 0; i < OTHER_KINDS; i++)
-    if (other_kinds[i].family == list->others.items[which].family)
-      other_kinds[i].add(list, client, list->others.items[which].name);
+  object_view view = { 0 };
+  status_row *row;
+
+  if (list->a->only_held || (list->a->only_waiting && !o->has_waiters) ||
+      !o->look(s, name, &view))
+    return;
+  if (list->a->only_waiting && view.waiting == 0) {
+    json_decref(view.json);
+    return;
+  }
+  if (list->a->line.wants_json) {
+    add_object(list, view.json);
+    return;
+  }
+  row = table_add_plain(&list->table, name, o->word);
+  if (row == NULL)
+    return;
+  memcpy(row->state, view.state, sizeof(row->state));
+  memcpy(row->waiting_text, view.waiting_text, sizeof(row->waiting_text));
+  row->waiting = view.waiting;
 }
 
 static dibs_status fill_list(status_list *list, session *s, const char *pattern)
@@ -219,7 +193,9 @@ static dibs_status fill_list(status_list *list, session *s, const char *pattern)
   if (status == DIBS_OK && has_locks)
     status = dibs_list(s->client, pattern, add_row, list);
   for (size_t i = 0; i < list->others.count && status == DIBS_OK; i++)
-    add_other(list, s->client, i);
+    for (const object_row *const *o = objects; *o != NULL; o++)
+      if ((*o)->family == list->others.items[i].family)
+        add_other(list, s, *o, list->others.items[i].name);
   return status;
 }
 

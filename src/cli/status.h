@@ -3,11 +3,7 @@
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 
-#include "cli/connection.h"
-
-enum kind_filter {
-  KIND_ANY, KIND_LOCK, KIND_RW, KIND_SEMAPHORE, KIND_LATCH, KIND_BARRIER, KIND_ELECTION
-};
+#include "cli/object.h"
 
 /* Shows all names of one kind, or those that match the first operand; the exit code. */
 int status_of_kind(const command_line *line, const connection_options *c, enum kind_filter kind);

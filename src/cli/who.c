@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/who.c - dibs who: everything about one name. */
-#include <dibs/barrier.h>
 #include <dibs/election.h>
 
 #include <inttypes.h>
@@ -10,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/message.h"
+#include "cli/object.h"
 #include "cli/session.h"
 #include "cli/show.h"
 
@@ -97,33 +97,30 @@ static void print_value(session *s, const who_arguments *a, json_t *object)
   dibs_leader_free(leader);
 }
 
-/* Whether the name is a barrier or a latch, and was never held as a lock. */
+/* Whether the name is no lock, and was never held as one. */
 static bool who_else(session *s, const who_arguments *a, int *ret_code)
 {
-  dibs_barrier_info info = { .size = sizeof(info) };
   const char *name = a->line.operands[0];
   char shown[600];
-  int64_t left = 0;
 
-  printable(name, shown, sizeof(shown));
-  if (dibs_barrier_get(s->client, name, &info) == DIBS_OK) {
-    *ret_code = info.arrived > 0 ? CODE_OK : CODE_NO;
+  for (const object_row *const *o = objects; *o != NULL; o++) {
+    object_view view = { 0 };
+
+    if (!(*o)->look(s, name, &view))
+      continue;
+    if (view.is_trace) {
+      json_decref(view.json);
+      continue;
+    }
+    *ret_code = view.is_in_use ? CODE_OK : CODE_NO;
     if (a->line.wants_json)
-      json_print(barrier_json(name, &info, s->is_private));
+      json_print(view.json);
     else
-      printf("%s  barrier, %s, %u of %u arrived, generation %" PRIu64 "\n", shown,
-             info.is_broken ? "broken" : "whole", info.arrived, info.parties,
-             info.generation);
+      printf("%s  %s, %s%s\n", printable(name, shown, sizeof(shown)), (*o)->word, view.state,
+             view.more);
     return true;
   }
-  if (dibs_latch_count(s->client, name, &left) != DIBS_OK || left == 0)
-    return false;
-  *ret_code = CODE_OK;
-  if (a->line.wants_json)
-    json_print(latch_json(name, left, s->is_private));
-  else
-    printf("%s  latch, %" PRId64 " left\n", shown, left);
-  return true;
+  return false;
 }
 
 static void show(session *s, const who_arguments *a, const dibs_inspection *i)
