@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/question.h"
+
 #define WORDS_MAX 16
 
 /* ---- findings ---- */

@@ -3,8 +3,9 @@
  * some of them. */
 #include "api/agree.h"
 
-#include <stddef.h>
 #include <string.h>
+
+#include "api/question.h"
 
 typedef struct agreement {
   claim *claim;
@@ -116,7 +117,7 @@ static void time_read(agreement *a, const resp_reply *reply)
 
 static void agreed(client_record *c, question *q)
 {
-  agreement *a = (agreement *)(void *)((char *)q - offsetof(agreement, question));
+  agreement *a = RECORD_OF(agreement, question, q);
   claim *cl = a->claim;
   resp_reply *reply = q->reply;
 

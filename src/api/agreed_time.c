@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/agreed_time.c - the server's time for scripts that src/lock does not send. */
-#include "api/api.h"
+#include "api/question.h"
 
 #include <stdlib.h>
 

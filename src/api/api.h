@@ -16,13 +16,17 @@
 
 #include <dibs/dibs.h>
 
+#include <stddef.h>
+
 #include "api/fault.h"
 #include "api/handle.h"
 #include "api/options.h"
 #include "dialect/dialect.h"
 #include "drive/drive.h"
 #include "drive/fork_epoch.h"
-#include "sync/command.h"
+
+/* The record of which `part` is the member. */
+#define RECORD_OF(type, member, part) ((type *)(void *)((char *)(part) - offsetof(type, member)))
 
 /* A blocking lock or release, on the stack of its thread. Another thread may begin and end it,
  * so the result is here, and needs no mutex: drive_call(). */
@@ -277,51 +281,6 @@ void api_effect(void *client, const effect *e);
 void api_cancelled(void *client, const dibs_canceller *canceller);
 void api_password(void *client, const char *file, password_place place, const char *password);
 
-/* ---- question.c ---- */
-/* One request and its reply; on the caller's stack if a call waits for it. */
-typedef struct question {
-  command_op command;
-  drive_waiter waiter;
-  outcome end;
-  resp_reply *reply;               /* freed by question_deinit() */
-  /* NULL: a call waits. Otherwise runs when the reply arrives, mutex held; set it after
-   * question_ask() unless waiter.is_done is true: then the request failed at once. */
-  void (*then)(client_record *c, struct question *q);
-} question;
-
-/* Sends; mutex held. question_deinit() must follow in any case. */
-void question_ask(client_record *c, question *q, const request *command, instant give_up_at);
-/* The same; `how`: its limit, is_once, is_brief, and one server of several. */
-void question_ask_by(client_record *c, question *q, const request *command, sync_op how);
-/* Mutex held. The result is noted as this thread's fault. */
-dibs_status question_wait(client_record *c, question *q);
-void question_deinit(question *q);
-void question_answered(client_record *c, question *q, const effect *e);
-/* Sends one request and waits for it, outside the mutex. `until`: client_give_up_at() at
- * the start of a call, whose requests share one limit. */
-dibs_status question_run(client_record *c, question *q, const request *command);
-dibs_status question_run_until(client_record *c, question *q, const request *command,
-                               instant until);
-dibs_status question_run_by(client_record *c, question *q, const request *command, sync_op how);
-/* A quorum: the first connected server from `from` on; SIZE_MAX: none, or no quorum. */
-size_t quorum_route_next(client_record *c, size_t from);
-/* Sends one request to all servers of a quorum at once. DIBS_OK: a majority answered, the
- * others are named in a warning; UNREACHABLE names them. `*ret_questions`: one for each
- * server, with a reply or NULL; quorum_ask_end() must follow in any case. */
-dibs_status quorum_ask(client_record *c, const request *k, instant until,
-                       question **ret_questions, size_t *ret_count);
-void quorum_ask_end(client_record *c, question *questions, size_t count);
-/* api/inspect_quorum.c: of `count` answers, at least one; `silent` servers have not answered.
- * Holders that no majority can have are left out. */
-void inspect_majority(const inspect_answer *answers, size_t count, size_t silent,
-                      inspect_answer *ret_answer);
-/* dibs_break() of a quorum, of one name. */
-dibs_status quorum_break(client_record *c, const token_parts *p, instant until);
-/* inspect: adds why a name without a holder cannot be taken. Outside the mutex. */
-void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us, instant until);
-/* A request that changes nothing: DIBS_UNKNOWN becomes UNREACHABLE. */
-dibs_status question_read_only(dibs_status status);
-
 /* ---- token.c ---- */
 dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us);
 
@@ -341,5 +300,13 @@ int64_t agreed_time_read(const resp_reply *reply);
  * first one is left out if the server does not answer in time. */
 dibs_status inspect_name(client_record *c, const void *name, size_t size, instant until,
                          dibs_inspection **ret_inspection);
+/* inspect_quorum.c: of `count` answers, at least one; `silent` servers have not answered.
+ * Holders that no majority can have are left out. */
+void inspect_majority(const inspect_answer *answers, size_t count, size_t silent,
+                      inspect_answer *ret_answer);
+/* quorum_break.c: dibs_break() of a quorum, of one name. */
+dibs_status quorum_break(client_record *c, const token_parts *p, instant until);
+/* hindrance.c: adds why a name without a holder cannot be taken. Outside the mutex. */
+void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us, instant until);
 
 #endif

@@ -2,11 +2,11 @@
 /* api/campaign.c - campaigns: a lock with a published value. */
 #include "api/campaign.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include <dibs/election.h>
 
+#include "api/question.h"
 #include "dialect/native/election.h"
 
 #define VALUE_IS_LONG "value is longer than 1024 bytes"
@@ -158,7 +158,7 @@ static void give_back(claim *cl)
 
 static void campaign_reported(client_record *c, question *q)
 {
-  campaign *l = (campaign *)(void *)((char *)q - offsetof(campaign, question));
+  campaign *l = RECORD_OF(campaign, question, q);
   claim *cl = l->claim;
   dibs_status status = reported(c, q);
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "api/question.h"
 #include "api/wait_graph.h"
 
 #define FIRST_LOOK_MS 1000

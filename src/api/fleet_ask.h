@@ -4,7 +4,7 @@
 #ifndef API_FLEET_ASK_H
 #define API_FLEET_ASK_H
 
-#include "api/api.h"
+#include "api/question.h"
 
 /* false: no memory. */
 typedef bool (*fleet_visit)(void *data, const resp_reply *reply);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/hindrance.c - why a name without a holder cannot be taken now: a quarantine after a
  * failover, or a server that refuses. */
-#include "api/api.h"
+#include "api/question.h"
 
 #include <string.h>
 

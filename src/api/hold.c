@@ -4,7 +4,6 @@
 #include "api/degrade.h"
 #include "api/campaign.h"
 
-#include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -207,11 +206,9 @@ dibs_status dibs_hold_why(const dibs_hold *hold, char *ret_text, size_t text_siz
 
 /* ---- its end ---- */
 
-#define CLAIM_OF(job, member) ((claim *)(void *)((char *)(job) - offsetof(claim, member)))
-
 static void release_run(drive_job *job)
 {
-  const claim *cl = CLAIM_OF(job, release_job);
+  const claim *cl = RECORD_OF(claim, release_job, job);
   dibs_error room = DIBS_ERROR_INIT;
 
   cl->on_release(outcome_error(&cl->end, &room), cl->on_release_data);
@@ -219,7 +216,7 @@ static void release_run(drive_job *job)
 
 static void release_finish(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, release_job);
+  claim *cl = RECORD_OF(claim, release_job, job);
 
   cl->jobs--;
   claim_settle(cl);

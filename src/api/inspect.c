@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/inspect.c - what the server stores about a name: its holders and its queue. */
-#include "api/api.h"
+#include "api/question.h"
 
 #include <string.h>
 

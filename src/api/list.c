@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps; in
  * dialects without a prefix, over names that match a pattern. */
-#include "api/api.h"
+#include "api/question.h"
 
 #include <fnmatch.h>
 #include <string.h>

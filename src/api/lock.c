@@ -6,7 +6,6 @@
 #include "api/wait.h"
 #include "api/campaign.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* ---- what all ways in check ---- */
@@ -141,52 +140,51 @@ static dibs_status names_check(client_record *c, const lock_spec *spec)
   return status;
 }
 
+/* Why this kind of thing cannot be taken with these options, or NULL. */
+static const char *options_fault(const client_record *c, const lock_call *call)
+{
+  const lock_spec *spec = &call->spec;
+  bool is_mutex = spec_is_mutex(spec) && call->value == NULL;
+
+  if (spec->linger.ns != 0 && !is_mutex)
+    return "linger_ms is for dibs_lock() and its like only; leave it 0 here";
+  if (spec->min_replicas != 0 && !is_mutex)
+    return "min_replicas is for dibs_lock() and its like only; leave it 0 here";
+  if (spec->min_replicas != 0 && c->servers.kind == DEPLOYMENT_QUORUM)
+    return "min_replicas: the servers of a quorum are what acknowledges; leave it 0";
+  return NULL;
+}
+
 /* Checks without a mutex; the most helpful errors first. */
 static dibs_status lock_check(client_record *c, lock_call *call,
                               const dibs_lock_options *options, bool is_blocking)
 {
-  const lock_spec *spec = &call->spec;
   char words[256];
   text why = text_over(words, sizeof(words));
   dibs_status status = call->check == NULL ? DIBS_OK : call->check(c, call);
-  bool is_mutex;
+  const char *fault;
 
   if (status == DIBS_OK)
-    status = names_check(c, spec);
+    status = names_check(c, &call->spec);
   if (status != DIBS_OK)
     return status;
-  is_mutex = spec_is_mutex(spec) && call->value == NULL;
-  if (!spec_is_many(spec))
+  if (!spec_is_many(&call->spec))
     dialect_spell(&c->names, &call->spec.name, &call->spec.name_size);
   status = lock_options_read(options, is_blocking, c->times.renew_every_ms, call, &why);
-  if (status == DIBS_OK) {
-    status = dialect_check(c, call);
-    if (status != DIBS_OK)
-      return status;
-  }
-  if (status == DIBS_OK && spec->linger.ns != 0 && !is_mutex) {
-    text_add(&why, "linger_ms is for dibs_lock() and its like only; leave it 0 here");
-    status = DIBS_ERR_ARGUMENT;
-  }
-  if (status == DIBS_OK && spec->min_replicas != 0 && !is_mutex) {
-    text_add(&why, "min_replicas is for dibs_lock() and its like only; leave it 0 here");
-    status = DIBS_ERR_ARGUMENT;
-  }
-  if (status == DIBS_OK && spec->min_replicas != 0 &&
-      c->servers.kind == DEPLOYMENT_QUORUM) {
-    text_add(&why, "min_replicas: the servers of a quorum are what acknowledges; leave it 0");
-    status = DIBS_ERR_ARGUMENT;
-  }
-  return status == DIBS_OK ? DIBS_OK : client_refuse(c, status, words);
+  if (status != DIBS_OK)
+    return client_refuse(c, status, words);
+  status = dialect_check(c, call);
+  if (status != DIBS_OK)
+    return status;
+  fault = options_fault(c, call);
+  return fault == NULL ? DIBS_OK : client_refuse(c, DIBS_ERR_ARGUMENT, fault);
 }
 
 /* ---- callbacks of a claim ---- */
 
-#define CLAIM_OF(job, member) ((claim *)(void *)((char *)(job) - offsetof(claim, member)))
-
 static void lock_run(drive_job *job)
 {
-  const claim *cl = CLAIM_OF(job, lock_job);
+  const claim *cl = RECORD_OF(claim, lock_job, job);
   bool is_held = cl->asked.status == DIBS_OK;
   dibs_error room = DIBS_ERROR_INIT;
 
@@ -196,7 +194,7 @@ static void lock_run(drive_job *job)
 
 static void lock_finish(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, lock_job);
+  claim *cl = RECORD_OF(claim, lock_job, job);
 
   cl->jobs--;
   claim_settle(cl);

@@ -7,7 +7,6 @@
 
 #include "api/log_limit.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #define LINES_MAX 10
@@ -56,14 +55,14 @@ static void sink_free(log_sink *s)
 
 static void over_run(drive_job *job)
 {
-  log_sink *s = (log_sink *)(void *)((char *)job - offsetof(log_sink, over_job));
+  log_sink *s = RECORD_OF(log_sink, over_job, job);
 
   (void)callback_data_end(&s->over, DIBS_OK);
 }
 
 static void over_finish(drive_job *job)
 {
-  sink_free((log_sink *)(void *)((char *)job - offsetof(log_sink, over_job)));
+  sink_free(RECORD_OF(log_sink, over_job, job));
 }
 
 static void sink_settle(log_sink *s)
@@ -117,7 +116,7 @@ static log_line *line_new(log_sink *s, log_event event, dibs_log_level level)
 
 void log_end(log_line *l)
 {
-  line_job *j = (line_job *)(void *)((char *)l - offsetof(line_job, line));
+  line_job *j = RECORD_OF(line_job, line, l);
 
   j->sink->pending++;
   drive_call_later(j->sink->client->drive, &j->job);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/log.h - lines of dibs_client_set_log(): made where events of a client and the ends of
- * claims are reported (effects.c,
-                        noting.c), limited for each event, given to the callback as jobs.
+/* api/log.h - lines of dibs_client_set_log(): made where events of a client and the ends of claims
+ * are reported (effects.c, noting.c), limited for each event, given to the callback as jobs.
  *
  * All functions but logs_free() need the mutex. Without dibs_client_set_log() each costs a look at
  * client_record.log. */

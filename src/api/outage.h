@@ -8,7 +8,7 @@
 #ifndef API_OUTAGE_H
 #define API_OUTAGE_H
 
-#include "api/api.h"
+#include "api/question.h"
 
 typedef struct outage {
   bool is_on;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "api/question.h"
 #include "dialect/native/wait_report.h"
 
 #define FIELD_SIZE (NAME_MAX_BYTES + 3)

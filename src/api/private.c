@@ -2,8 +2,8 @@
 /* api/private.c - what libdibs exports for libdibs-data. */
 #include "api/private.h"
 
-#include "api/api.h"
 #include "api/call.h"
+#include "api/question.h"
 #include "api/value.h"
 #include "sync/data.h"
 

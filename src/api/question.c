@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/question.c - one request and its reply, for a call that blocks. The engine ends each
  * request by its deadline or at close, so the wait has no limit of its own. */
-#include "api/api.h"
+#include "api/question.h"
 
 void question_ask_by(client_record *c, question *q, const request *command, sync_op how)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/quorum_ask.c - one request to all servers of a quorum: a majority must answer,
  * because a minority may not have a hold. */
-#include "api/api.h"
+#include "api/question.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* api/quorum_break.c - break on a quorum: the leases of one client are ended at all servers at
  * once. One after the other does not suffice where messages do not come: the holder takes a lease
  * that it lost again after 20 to 200 ms (quorum/held.c), as long as it has a majority. */
-#include "api/api.h"
+#include "api/question.h"
 
 #include <string.h>
 

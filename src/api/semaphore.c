@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/semaphore.c - the number of permits of a semaphore. */
-#include "api/api.h"
+#include "api/question.h"
 
 dibs_status semaphore_units_check(client_record *c, uint64_t count, uint64_t least)
 {

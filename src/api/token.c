@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/token.c - ping, and leases named by a text: tokens and break. */
-#include "api/api.h"
+#include "api/question.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* api/wait.c - calls that wait on a sync operation: begin, end and report; see wait.h. */
 #include "api/wait.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* ---- checks ---- */
@@ -84,11 +83,9 @@ static void list_leave(wait *w)
 
 /* ---- callbacks ---- */
 
-#define WAIT_OF(part, member) ((wait *)(void *)((char *)(part) - offsetof(wait, member)))
-
 static void job_run(drive_job *job)
 {
-  wait *w = WAIT_OF(job, job);
+  wait *w = RECORD_OF(wait, job, job);
   dibs_error room, error = { .status = DIBS_OK };
 
   drive_lock(w->client->drive);          /* an observer may end meanwhile */
@@ -101,7 +98,7 @@ static void job_run(drive_job *job)
 
 static void job_finish(drive_job *job)
 {
-  wait *w = WAIT_OF(job, job);
+  wait *w = RECORD_OF(wait, job, job);
 
   w->is_queued = false;
   if (w->waiter != NULL) {               /* wait_stop() frees it */
@@ -149,7 +146,7 @@ static void finish(wait *w)
 
 static void left(client_record *c, question *q)
 {
-  wait *w = WAIT_OF(q, leaving);
+  wait *w = RECORD_OF(wait, leaving, q);
 
   (void)c;
   if (w->op->row->undone != NULL) {

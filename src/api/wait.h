@@ -13,7 +13,7 @@
 #ifndef API_WAIT_H
 #define API_WAIT_H
 
-#include "api/api.h"
+#include "api/question.h"
 
 typedef struct wait wait;
 

@@ -7,10 +7,6 @@
  * functions need the mutex, except the run of a job. */
 #include "api/api.h"
 
-#include <stddef.h>
-
-#define CLAIM_OF(job, member) ((claim *)(void *)((char *)(job) - offsetof(claim, member)))
-
 typedef enum report { REPORT_NONE, REPORT_CHANGE, REPORT_LOSS } report;
 
 /* The engine says when to look; what is there is the same for leases and locks of this machine. */
@@ -58,7 +54,7 @@ static void report_loss(const claim *cl)
 
 static void watch_run(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, watch.job);
+  claim *cl = RECORD_OF(claim, watch.job, job);
   hold_watch *w = &cl->watch;
   dibs_hold_info info = DIBS_HOLD_INFO_INIT;
   handle_view view;
@@ -83,7 +79,7 @@ static void watch_run(drive_job *job)
 
 static void watch_finish(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, watch.job);
+  claim *cl = RECORD_OF(claim, watch.job, job);
 
   cl->jobs--;
   cl->watch.is_busy = false;
@@ -137,12 +133,12 @@ bool watch_is_warned(const claim *cl)
 
 static void over_run(drive_job *job)
 {
-  (void)watch_data_end(&CLAIM_OF(job, watch.over_job)->watch.freeing, DIBS_OK);
+  (void)watch_data_end(&RECORD_OF(claim, watch.over_job, job)->watch.freeing, DIBS_OK);
 }
 
 static void over_finish(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, watch.over_job);
+  claim *cl = RECORD_OF(claim, watch.over_job, job);
 
   cl->jobs--;
   claim_settle(cl);
