@@ -108,13 +108,12 @@ span random_span(random_source *r, span low, span high);
 
 typedef struct timer {
   instant at;
-  uint64_t sequence;
-  size_t place;        /* 0: not set */
+  uint32_t place;      /* 0: not set */
   int kind;            /* defined by the owner */
   void *owner;
 } timer;
 
-/* A copy of the sort key, so that moving an entry reads no other memory. */
+/* With the sort key, so that moving an entry reads no other memory. */
 typedef struct timer_entry {
   instant at;
   uint64_t sequence;

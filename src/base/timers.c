@@ -31,7 +31,7 @@ bool timers_reserve(timers *ts, size_t total)
 
   if (total <= ts->capacity)
     return true;
-  if (total > SIZE_MAX / sizeof(*heap) / 4)
+  if (total > SIZE_MAX / sizeof(*heap) / 4 || total > UINT32_MAX / 4)
     return false;
   while (capacity < total)
     capacity *= 2;
@@ -58,7 +58,7 @@ static bool is_before(const timer_entry *a, const timer_entry *b)
 static void put(timers *ts, timer_entry e, size_t place)
 {
   ts->heap[place] = e;
-  e.timer->place = place;
+  e.timer->place = (uint32_t)place;
 }
 
 static size_t first_child(size_t place)
@@ -83,11 +83,9 @@ static size_t earliest(const timers *ts, size_t place)
   return best;
 }
 
-/* Moves `t` from the free entry at `place` to its position, upwards or downwards. */
-static void settle(timers *ts, timer *t, size_t place)
+/* Moves `e` from the free entry at `place` to its position, upwards or downwards. */
+static void settle(timers *ts, timer_entry e, size_t place)
 {
-  timer_entry e = { t->at, t->sequence, t };
-
   while (place > 1 && is_before(&e, &ts->heap[parent(place)])) {
     put(ts, ts->heap[parent(place)], place);
     place = parent(place);
@@ -112,21 +110,20 @@ void timers_set(timers *ts, timer *t, instant at)
     place = ++ts->count;
   }
   t->at = at;
-  t->sequence = ts->sequence++;
-  settle(ts, t, place);
+  settle(ts, (timer_entry){ at, ts->sequence++, t }, place);
 }
 
 void timers_clear(timers *ts, timer *t)
 {
   size_t place = t->place;
-  timer *last;
+  timer_entry last;
 
   if (place == 0)
     return;
   assert(place <= ts->count && ts->heap[place].timer == t);
-  last = ts->heap[ts->count--].timer;
+  last = ts->heap[ts->count--];
   t->place = 0;
-  if (last != t)
+  if (last.timer != t)
     settle(ts, last, place);
 }
 

@@ -34,17 +34,17 @@ struct claim {
   lock_spec spec;                /* owner and note are those below; it has no names */
   bool was_short;                /* FAILED: its time was too short to know about its server */
   bool was_broken;               /* LOST: as in lock_event */
+  bool is_reported;              /* it is in the wait report */
+  bool has_fsync;
+  uint32_t acknowledged, replicas_wanted;
+  int depth;
   watched_lease watched;         /* FAILED, BUSY: these two as in lock_event */
   instant free_at;
-  bool is_reported;              /* it is in the wait report */
-  uint32_t acknowledged, replicas_wanted;
-  bool has_fsync;
   instant asked_at;
   timer timer;                   /* waiting: limit; held: ends soon; releasing: answer unknown */
   instant warned_end;            /* for which LOCK_ENDS_SOON was reported; 0: none */
   uint64_t owner_hash, since_us; /* for the wait report (lock/wait_report.c) */
   uint64_t fence, units;
-  int depth;
   dibs_status status;            /* why it failed, was lost, or how the release ended */
   char *words, *note;            /* its own copies; NULL: none */
   char owner[];

@@ -40,8 +40,8 @@ typedef struct lock_spec {
   instant give_up_at;                        /* INSTANT_NEVER: no limit */
   const char *note;                          /* NULL: none */
   int32_t min_replicas;                      /* exclusive; 0: not requested; -1: a majority */
-  span replicas_wait;
   bool wants_fsync, reports_replicas;
+  span replicas_wait;
   uint64_t min_token;                        /* the new token is above it; 0: none */
   const watched_lease *watched;              /* by an earlier try; borrowed as texts are; or NULL */
 } lock_spec;

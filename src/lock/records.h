@@ -45,8 +45,8 @@ typedef struct lease_term {
   uint64_t granted_token;        /* before it was raised */
   uint64_t raise_to;             /* the token that the lease will get; 0: none */
   bool raise_was_sent;
-  unsigned end_sendings;         /* of the release; from 2 as for an ask */
   bool end_is_early;             /* RELEASING: not before `poll`, a holder may still trust it */
+  unsigned end_sendings;         /* of the release; from 2 as for an ask */
   instant insist_until;          /* RELEASING, CANCELLING: no repetition after this */
   lease_string stored;           /* what the server has, as far as is known; ttl_ms 0: unknown */
 } lease_term;

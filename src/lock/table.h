@@ -63,14 +63,15 @@ struct lease {
   lock_table *table;
   route *route;                  /* the server that stores it */
   route *ask_route;              /* where its slot is moving to: asked there once */
-  bool had_no_subscriber;                 /* the last answer was `deaf`: resubscribed */
   uint16_t slot;
+  bool had_no_subscriber;        /* the last answer was `deaf`: resubscribed */
   bool is_redirected;            /* MOVED or ASK was answered, and not followed yet */
   unsigned redirects;            /* consecutive, since it last waited */
   instant unserved_since;        /* when its slot left a reachable node */
   uint64_t undecided_ask;        /* the last ask that the server refused to decide; 0: none */
   instant undecided_since;       /* the first refusal since the last answer */
   dibs_status undecided_why;
+  unsigned attempts;             /* consecutive refusals, for back-off */
   channel *channel;              /* Cluster: the inbox of its tag, when it is needed */
   channel *side_channel;         /* a second one, shared by several names */
   lease *next_due, *next_renewal;
@@ -79,11 +80,12 @@ struct lease {
   lease_state state;             /* written by lease_set_state() */
   bool is_due;                   /* in the list of leases with a command to send */
   bool is_renewal_due;
-  route *renewing_at;            /* where a renewal is without a reply; NULL: none is */
   bool with_text;                /* the server lost the script: send its text */
   bool note_is_set;
+  route *renewing_at;            /* where a renewal is without a reply; NULL: none is */
   instant idle_since;            /* PARKED */
   span linger;                   /* PARKED: its length, counted from then */
+  bool is_part;                  /* of a holder: no local handoff of the lease */
   bool reuse_has_paid;           /* reported to the reuse history since the grant */
   enum { RENUMBER_NONE, RENUMBER_ASKED, RENUMBER_REFUSED } renumber;   /* parking.c */
 
@@ -92,7 +94,6 @@ struct lease {
   uint64_t ended_token;          /* of all its leases: none up to this one is trusted again */
 
   lease_term term;               /* in CONFIRMING, ACKING, HELD, PARKED and RELEASING */
-  bool is_part;                  /* of a holder: no local handoff of the lease */
   lease_acks acks;
   uint32_t local_number;         /* of the present outermost hold; base/fence.h */
   int32_t handovers;             /* consecutive */
@@ -103,8 +104,8 @@ struct lease {
   lease *next_shared, *previous_shared;
   char mode;                     /* SHARED: 'r', 'w', 'p'; otherwise 0 */
   bool is_downgrading;           /* the server must still learn that it only reads */
-  uint64_t wanted_units;         /* 0: all free permits */
   unsigned claims_ever;          /* claims that it ever had: each has its own fence */
+  uint64_t wanted_units;         /* 0: all free permits */
   instant shared_since;
 
   lease_many many;               /* SET: `bytes` has the names in sequence */
@@ -113,7 +114,6 @@ struct lease {
   timer poll;                    /* ask again; also: repeat the present command */
   timer renew;
   timer deadline;                /* HELD: report the loss */
-  unsigned attempts;             /* consecutive refusals, for back-off */
   size_t size;
   char bytes[];
 };

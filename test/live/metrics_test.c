@@ -89,6 +89,28 @@ static void a_hold_that_was_broken_is_one_loss(void **state)
   assert_null(dibs_close(other));
 }
 
+/* The records of one server's locks: as many as there are names are held at a time. */
+static void a_held_lease_takes_few_bytes(void **state)
+{
+  enum { COUNT = 20, MOST = 1280 };
+  dibs_client *c = live_open(live_url());
+  dibs_lock_options o = live_lock_options(60000, 0);
+  dibs_hold *holds[COUNT];
+  char name[] = "few:a";
+
+  (void)state;
+  live_needs_one_server();
+  for (int i = 0; i < COUNT; i++) {
+    name[4] = (char)('a' + i);
+    holds[i] = live_lock_with(c, name, &o);
+  }
+  if (sizeof(void *) == 8)
+    assert_in_range(live_stats(c).table_bytes / COUNT, 700, MOST + strlen(name));
+  for (int i = 0; i < COUNT; i++)
+    assert_int_equal(dibs_release(holds[i]), DIBS_OK);
+  assert_null(dibs_close(c));
+}
+
 static bool two_wait(void *c)
 {
   return row_of(c, "shared", DIBS_KIND_MUTEX).waiting == 2;
@@ -251,6 +273,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_request_is_counted_by_its_end),
     cmocka_unit_test(a_hold_that_was_broken_is_one_loss),
+    cmocka_unit_test(a_held_lease_takes_few_bytes),
     cmocka_unit_test(what_waits_is_a_gauge),
     cmocka_unit_test(a_lock_that_lingers_or_waits_is_a_hand_over),
     cmocka_unit_test(commands_and_round_trips_agree_with_the_counters),
