@@ -28,7 +28,7 @@ static void release_by_script(lease *l, const call *c)
 {
   if (!is_releasing(l, c))
     return;
-  l->term.stored.ttl_ms = 0;
+  l->term.is_as_granted = false;
   lease_due(l);
 }
 

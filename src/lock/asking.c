@@ -215,17 +215,10 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
 static lease_state ask_granted_beyond(lease *l, const acquire_answer *a)
 {
   l->term.id = a->lease;
-  l->term.stored.ttl_ms = 0;
+  l->term.is_as_granted = false;
   l->term.ttl = l->ask.ttl;
   timers_clear(&l->table->timers, &l->poll);
   return LEASE_RELEASING;
-}
-
-/* What the grant stored. Of several copies of an ask, each may say something else of lingering. */
-static void note_stored(lease *l, const acquire_answer *a)
-{
-  if (a->is_short && l->ask.sendings == 1)
-    l->term.stored = (lease_string){ .ttl_ms = a->lease_ms, .lingers = l->ask.offers_idle };
 }
 
 static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_at, instant now)
@@ -256,7 +249,8 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
       return hold_confirm(l, &a->lease);
   }
   next = hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, now, now);
-  note_stored(l, a);
+  /* Of several copies, each may say something else of lingering. */
+  l->term.is_as_granted = a->is_short && l->ask.sendings == 1;
   return next;
 }
 

@@ -158,7 +158,7 @@ static bool send_raise(lease *l, request *out, call *c)
   c->lease = l->term.id;
   c->token = l->term.raise_to;
   l->term.raise_was_sent = true;
-  l->term.stored.ttl_ms = 0;
+  l->term.is_as_granted = false;
   return wire_raise(l, out);
 }
 

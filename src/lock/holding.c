@@ -67,7 +67,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
 
   assert(wish != NULL);      /* without claims there is no open ask: lease_unwanted() */
   l->term.id = *id;
-  l->term.stored.ttl_ms = 0;
+  l->term.is_as_granted = false;
   l->term.ttl = ttl;
   /* A dialect without a count of waiters: assume one. */
   l->term.waiters_elsewhere = t->protocol.dialect->traits.hands_over ? waiters : 1;
@@ -134,7 +134,7 @@ lease_state hold_polls(lease *l, instant now)
 lease_state hold_confirm(lease *l, const lease_id *id)
 {
   l->term.id = *id;
-  l->term.stored.ttl_ms = 0;
+  l->term.is_as_granted = false;
   l->term.ttl = wish_of(&l->claims)->ttl;
   l->term.must_confirm = true;
   l->term.limit = INSTANT_NEVER;              /* that was the former holder's */

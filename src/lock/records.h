@@ -46,9 +46,9 @@ typedef struct lease_term {
   uint64_t raise_to;             /* the token that the lease will get; 0: none */
   bool raise_was_sent;
   bool end_is_early;             /* RELEASING: not before `poll`, a holder may still trust it */
+  bool is_as_granted;            /* the server stores what the ask wrote, as far as is known */
   unsigned end_sendings;         /* of the release; from 2 as for an ask */
   instant insist_until;          /* RELEASING, CANCELLING: no repetition after this */
-  lease_string stored;           /* what the server has, as far as is known; ttl_ms 0: unknown */
 } lease_term;
 
 /* The next request to the replicas (acks.c). */

@@ -223,7 +223,7 @@ bool wire_may_ifeq(const lease *l, instant now)
 {
   const route *r = lease_route(l);
 
-  return r->ifeq == IFEQ_KNOWN && l->kind == LEASE_MUTEX && l->term.stored.ttl_ms > 0 &&
+  return r->ifeq == IFEQ_KNOWN && l->kind == LEASE_MUTEX && l->term.is_as_granted &&
          l->term.end_sendings == 0 && l->table->protocol.dialect->release_ifeq != NULL &&
          estimate(r, now) != 0;
 }
@@ -231,8 +231,9 @@ bool wire_may_ifeq(const lease *l, instant now)
 bool wire_release_ifeq(const lease *l, request *out)
 {
   const protocol *p = &l->table->protocol;
+  lease_string stored = { .ttl_ms = wire_ms(l->ask.ttl), .lingers = l->ask.offers_idle };
 
-  return p->dialect->release_ifeq(p, out, l->bytes, l->size, &l->term.id, &l->term.stored);
+  return p->dialect->release_ifeq(p, out, l->bytes, l->size, &l->term.id, &stored);
 }
 
 bool wire_cancel(const lease *l, request *out, instant now)
@@ -322,7 +323,7 @@ bool wire_renew(const route *r, request *out, lease *const *names, size_t count,
     for (size_t i = 0; i < count; i++) {
       items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->term.id,
                                wire_ms(renewal_ttl(names[i], now)) };
-      names[i]->term.stored.ttl_ms = 0;
+      names[i]->term.is_as_granted = false;
     }
   }
   return p->dialect->renew(p, out, items, count, estimate(r, now));
