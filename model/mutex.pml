@@ -772,14 +772,21 @@ proctype Client(byte c) {
   od
 }
 
+/* A copy of an ask that a cancel ends. The `until` of a cancel is not before that of any of them. */
+#define IS_YOUNG_ASK(y, x) \
+  ((lkind[y] == ACQUIRE_WAIT || lkind[y] == ACQUIRE_TRY) && !lold[y] && lwho[y] == lwho[x] && \
+   lask[y] <= lask[x])
+#define MAY_GET_OLD(x) \
+  (!lold[x] && (lkind[x] == ACQUIRE_WAIT || lkind[x] == ACQUIRE_TRY || \
+                (lkind[x] == CANCEL && !IS_YOUNG_ASK(0, x) && !IS_YOUNG_ASK(1, x))))
+
 #define COMES_LATE(x) \
   :: lkind[x] -> \
     old = lold[x]; knows = lknows[x]; rq = lkind[x]; late_c = lwho[x]; s_k = lask[x]; s_t = ltok[x]; \
     printf("late, old %d:\n", old); \
     lkind[x] = 0; lwho[x] = 0; lask[x] = 0; ltok[x] = 0; lold[x] = false; \
     lknows[x] = false \
-  :: (lkind[x] == ACQUIRE_WAIT || lkind[x] == ACQUIRE_TRY || lkind[x] == CANCEL) && !lold[x] -> \
-    lold[x] = true \
+  :: MAY_GET_OLD(x) -> lold[x] = true \
   :: lkind[x] -> lkind[x] = 0; lwho[x] = 0; lask[x] = 0; ltok[x] = 0; lold[x] = false; \
     lknows[x] = false
 

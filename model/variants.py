@@ -63,7 +63,7 @@ night(M, 'night: renewals come late', 'N=2 RENEWALS=1 EXTRA=1 BREAKS=2')
 night(M, 'night: broken by an administrator', 'ADMINS=2 CANCELS=0')
 night(M, 'night: release by IFEQ', 'IFEQ RENEWALS=1')
 night(M, 'night: release by IFEQ, two connections',
-      'N=2 IFEQ CANCELS=0 RENEWALS=1 EXTRA=1 BREAKS=2')
+      'N=2 IFEQ RENEWALS=1 EXTRA=1 BREAKS=2')
 night(M, 'night: lingering', 'CANCELS=0 LINGERS=1 EXTRA=1')
 night(M, 'night: answers and wants take their time', 'SLOW_ANSWERS=1 ALL_WANTS=1')
 night(M, 'night: answers take their time, leases end unseen',
