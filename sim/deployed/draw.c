@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "topo/topo.h"
+#include "world/world.h"
 
 #define ALL_IS_PROMISED (PROMISE_S1 | PROMISE_S2 | PROMISE_L6)
 #define BUT_S1 (PROMISE_S2 | PROMISE_L6)
@@ -222,16 +223,16 @@ static void draw_halves(plan *p, random_source *r)
       f->other_server = b;
     }
   /* Half of the programs, too. */
-  for (int process = 1; process <= PROGRAMS; process++)
+  for (int program = 1; program <= PROGRAMS; program++)
     for (int b = 1; b <= all; b++) {
       dibs_sim_fault *f;
 
-      if ((b <= 2) == (process <= PROGRAMS / 2))
+      if ((b <= 2) == (program <= PROGRAMS / 2))
         continue;
       f = fault(p, r, DIBS_SIM_SERVER_PART, ms);
       f->at_us = at_us;
       f->server = b;
-      f->process = process;
+      f->process = program;
     }
 }
 
@@ -253,7 +254,7 @@ static void draw_of_slots(plan *p, random_source *r)
 static void draw_minority(plan *p, random_source *r)
 {
   int64_t at_us = draw(r, 500, p->run_ms) * 1000;
-  int first = (int)draw(r, 1, 5), process = (int)draw(r, 1, PROGRAMS);
+  int first = (int)draw(r, 1, 5), program = (int)draw(r, 1, PROGRAMS);
   dibs_sim_fault *f;
 
   if (random_below(r, 2) == 0)
@@ -262,11 +263,11 @@ static void draw_minority(plan *p, random_source *r)
     f = fault(p, r, DIBS_SIM_SERVER_PART, 2 * p->ttl_ms + 1000);
     f->at_us = at_us;
     f->server = (first + i) % 5 + 1;
-    f->process = process;
+    f->process = program;
   }
   f = fault(p, r, DIBS_SIM_PAUSE, draw(r, p->ttl_ms, 2 * p->ttl_ms));
   f->at_us = at_us + draw(r, 500, p->ttl_ms) * 1000;
-  f->process = process;
+  f->process = program;
 }
 
 /* Never more than two of five at a time: windows that do not overlap, each with its two. */
@@ -296,23 +297,6 @@ static void draw_of_quorum(plan *p, random_source *r)
     /* With a quarantine a server that came back empty counts as one that fails, and so do
      * its leases for a ttl. */
     at += ms + p->ttl_ms + p->quarantine_ms + draw(r, 100, 1500);
-  }
-}
-
-static bool is_later(const dibs_sim_fault *a, const dibs_sim_fault *b)
-{
-  return a->at_us > b->at_us;
-}
-
-static void sort(plan *p)
-{
-  for (size_t i = 1; i < p->fault_count; i++) {
-    dibs_sim_fault f = p->faults[i];
-    size_t j = i;
-
-    for (; j > 0 && is_later(&p->faults[j - 1], &f); j--)
-      p->faults[j] = p->faults[j - 1];
-    p->faults[j] = f;
   }
 }
 
@@ -364,5 +348,5 @@ void plan_draw(plan *p, const kind *k, uint64_t seed)
   }
   if (k->nodes > 0)
     draw_of_slots(p, &r);
-  sort(p);
+  faults_sort(p->faults, p->fault_count);
 }

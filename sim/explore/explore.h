@@ -109,7 +109,6 @@ uint32_t redisson_kind_flag(const plan *p, unsigned names);       /* for dibs_lo
 /* ---- schedule ---- */
 
 void schedule_draw(plan *p, random_source *r);
-void schedule_sort(plan *p);
 bool fault_loses_data(const dibs_sim_fault *f);
 const char *fault_name(dibs_sim_fault_kind kind);       /* NULL: none */
 /* "KIND slot at_us ms ppm delay_ms direction": for --fault and regressions. */

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "world/world.h"
+
 enum { TAIL_LINES = 200, LINE_BYTES = 1000, FINDINGS_SHOWN = 3, JOBS_MAX = 64 };
 
 typedef struct wanted {
@@ -79,7 +81,7 @@ static void plan_of(const wanted *w, uint64_t seed, plan *ret)
   if (w->has_faults) {
     memcpy(ret->faults, w->faults, sizeof(ret->faults));
     ret->fault_count = w->fault_count;
-    schedule_sort(ret);
+    faults_sort(ret->faults, ret->fault_count);
   }
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "world/world.h"
+
 typedef struct kind_of_fault {
   dibs_sim_fault_kind kind;
   const char *name;
@@ -129,25 +131,7 @@ void schedule_draw(plan *p, random_source *r)
     for (; count > 0 && p->fault_count < FAULTS_MAX; count--)
       draw_one(p, k, r, &p->faults[p->fault_count++]);
   }
-  schedule_sort(p);
-}
-
-static bool is_later(const dibs_sim_fault *a, const dibs_sim_fault *b)
-{
-  return a->at_us > b->at_us;
-}
-
-/* By insertion: equal ones keep their order. */
-void schedule_sort(plan *p)
-{
-  for (size_t i = 1; i < p->fault_count; i++) {
-    dibs_sim_fault f = p->faults[i];
-    size_t j = i;
-
-    for (; j > 0 && is_later(&p->faults[j - 1], &f); j--)
-      p->faults[j] = p->faults[j - 1];
-    p->faults[j] = f;
-  }
+  faults_sort(p->faults, p->fault_count);
 }
 
 void fault_write(const dibs_sim_fault *f, char *ret_line, size_t size)

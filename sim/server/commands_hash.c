@@ -98,13 +98,13 @@ static void run_hstrlen(call *c)
 }
 
 /* How many fields are new; -1: answered with an error. */
-static int64_t set_fields(call *c, const char *when_odd)
+static int64_t set_fields(call *c, const char *name)
 {
   int64_t fresh = 0;
   key *entry;
 
   if (c->count % 2 == 1) {
-    reply_error(c->reply, when_odd);
+    reply_wrong_count(c->reply, name);
     return -1;
   }
   entry = db_need(c, c->words[1], VALUE_HASH);
@@ -118,7 +118,7 @@ static int64_t set_fields(call *c, const char *when_odd)
 
 static void run_hset(call *c)
 {
-  int64_t fresh = set_fields(c, "ERR wrong number of arguments for 'hset' command");
+  int64_t fresh = set_fields(c, "hset");
 
   if (fresh >= 0)
     reply_integer(c->reply, fresh);
@@ -126,7 +126,7 @@ static void run_hset(call *c)
 
 static void run_hmset(call *c)
 {
-  if (set_fields(c, "ERR wrong number of arguments for 'hmset' command") >= 0)
+  if (set_fields(c, "hmset") >= 0)
     reply_ok(c->reply);
 }
 

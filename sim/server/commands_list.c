@@ -91,13 +91,7 @@ static void pop(call *c, bool in_front, const char *name)
   list *l;
 
   if (c->count > 3) {
-    char bytes[96];
-    text t = text_over(bytes, sizeof(bytes));
-
-    text_add(&t, "ERR wrong number of arguments for '");
-    text_add(&t, name);
-    text_add(&t, "' command");
-    reply_error(c->reply, bytes);
+    reply_wrong_count(c->reply, name);
     return;
   }
   if (c->count == 3 && (!slice_to_integer(c->words[2], &count) || count < 0)) {

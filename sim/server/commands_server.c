@@ -13,7 +13,7 @@ static void run_ping(call *c)
   } else if (c->count == 1) {
     reply_status(c->reply, "PONG");
   } else {
-    reply_error(c->reply, "ERR wrong number of arguments for 'ping' command");
+    reply_wrong_count(c->reply, "ping");
   }
 }
 

@@ -155,16 +155,16 @@ static void set_many(call *c)
     db_set_string(c->server, c->words[i], c->words[i + 1], NEVER_MS);
 }
 
-static bool pairs_are_whole(call *c, const char *words)
+static bool pairs_are_whole(call *c, const char *name)
 {
   if (c->count % 2 == 0)
-    reply_error(c->reply, words);
+    reply_wrong_count(c->reply, name);
   return c->count % 2 == 1;
 }
 
 static void run_mset(call *c)
 {
-  if (!pairs_are_whole(c, "ERR wrong number of arguments for 'mset' command"))
+  if (!pairs_are_whole(c, "mset"))
     return;
   set_many(c);
   reply_ok(c->reply);
@@ -172,7 +172,7 @@ static void run_mset(call *c)
 
 static void run_msetnx(call *c)
 {
-  if (!pairs_are_whole(c, "ERR wrong number of arguments for 'msetnx' command"))
+  if (!pairs_are_whole(c, "msetnx"))
     return;
   for (size_t i = 1; i < c->count; i += 2)
     if (db_find(c->server, c->words[i]) != NULL) {

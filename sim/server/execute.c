@@ -51,17 +51,6 @@ static void answer_unknown_part(sim_server *s, reply *r, const command *parent, 
   reply_error(r, bytes);
 }
 
-static void answer_wrong_count(reply *r, const char *name)
-{
-  char bytes[128];
-  text t = text_over(bytes, sizeof(bytes));
-
-  text_add(&t, "ERR wrong number of arguments for '");
-  text_add(&t, name);
-  text_add(&t, "' command");
-  reply_error(r, bytes);
-}
-
 /* The command to run; NULL: answered with an error. */
 static const command *find(sim_server *s, reply *r, const slice *all, size_t count)
 {
@@ -81,7 +70,7 @@ static const command *find(sim_server *s, reply *r, const slice *all, size_t cou
   }
   if (command_count_is_good(cmd, count))
     return cmd;
-  answer_wrong_count(r, cmd->name);
+  reply_wrong_count(r, cmd->name);
   return NULL;
 }
 

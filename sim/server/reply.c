@@ -98,6 +98,17 @@ void reply_wrong_type(reply *r)
 
 void reply_syntax_error(reply *r) { reply_error(r, "ERR syntax error"); }
 
+void reply_wrong_count(reply *r, const char *name)
+{
+  char bytes[128];
+  text t = text_over(bytes, sizeof(bytes));
+
+  text_add(&t, "ERR wrong number of arguments for '");
+  text_add(&t, name);
+  text_add(&t, "' command");
+  reply_error(r, bytes);
+}
+
 void reply_not_integer(reply *r)
 {
   reply_error(r, "ERR value is not an integer or out of range");

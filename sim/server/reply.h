@@ -45,5 +45,6 @@ void reply_array(reply *r, size_t count);
 void reply_wrong_type(reply *r);
 void reply_syntax_error(reply *r);
 void reply_not_integer(reply *r);
+void reply_wrong_count(reply *r, const char *name);   /* of arguments of this command */
 
 #endif

@@ -246,3 +246,15 @@ void dibs_sim_heal(dibs_sim *sim)
   }
   hosts_heal(sim);
 }
+
+void faults_sort(dibs_sim_fault *all, size_t count)
+{
+  for (size_t i = 1; i < count; i++) {
+    dibs_sim_fault f = all[i];
+    size_t j = i;
+
+    for (; j > 0 && all[j - 1].at_us > f.at_us; j--)
+      all[j] = all[j - 1];
+    all[j] = f;
+  }
+}

@@ -339,6 +339,8 @@ void slots_free(dibs_sim *sim);
 /* ---- fault.c ---- */
 void fault_event(dibs_sim *sim, planned_fault *f);
 void faults_free(dibs_sim *sim);
+/* By their time; equal ones keep their order. */
+void faults_sort(dibs_sim_fault *all, size_t count);
 
 /* ---- trace.c ---- */
 static inline bool trace_is_on(const dibs_sim *sim) { return sim->options.on_trace != NULL; }
