@@ -375,7 +375,7 @@ static void many_hand_overs_are_one_round_of_the_loop(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
-static void a_last_callback_that_asks_is_told_that_the_client_is_closed(void **state)
+static void a_last_callback_that_asks_again_gets_that_the_client_is_closing(void **state)
 {
   dibs_client *client = open_loop(DIBS_CLIENT_NO_THREAD);
   dibs_hold *held = live_lock(other, "again", 60000);
@@ -385,7 +385,7 @@ static void a_last_callback_that_asks_is_told_that_the_client_is_closed(void **s
   assert_int_equal(dibs_lock_async(client, "again", NULL, ask_again, &i, NULL), DIBS_OK);
   client = dibs_close(client);
   assert_int_equal(i.callbacks, 1);
-  assert_int_equal(i.last, DIBS_ERR_STALE);
+  assert_int_equal(i.last, DIBS_ERR_CLOSED);
   assert_int_equal(dibs_release(held), DIBS_OK);
 }
 
@@ -444,7 +444,7 @@ int main(void)
     cmocka_unit_test(a_client_without_flags_has_no_descriptor),
     cmocka_unit_test(callbacks_that_ask_again_do_not_keep_the_loop),
     cmocka_unit_test(many_hand_overs_are_one_round_of_the_loop),
-    cmocka_unit_test(a_last_callback_that_asks_is_told_that_the_client_is_closed),
+    cmocka_unit_test(a_last_callback_that_asks_again_gets_that_the_client_is_closing),
     cmocka_unit_test(a_call_of_another_thread_ends_while_the_loop_reads),
   };
 
