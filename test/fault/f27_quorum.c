@@ -290,7 +290,8 @@ static void run_ring(struct world *w, const struct scale *scale)
 
 const struct scenario f16_ring = {
   .id = "F16", .name = "clients_with_different_majorities_never_hold_at_once",
-  .run = run_ring, .expects = { .allows_shared_reads = true, .allows_idle_busy = true },
+  .run = run_ring, .expects = { .allows_shared_reads = true, .allows_idle_busy = true,
+                                .fds_more = 2 * SERVERS },
   .skip_without = "iptables",
 };
 
