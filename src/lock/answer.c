@@ -32,31 +32,38 @@ static void release_by_script(lease *l, const call *c)
   lease_due(l);
 }
 
-static bool read_release(const call *c, const resp_reply *reply, release_answer *ret,
-                         bool *ret_is_done)
+static void released(lease *l, const call *c, const release_answer *a, instant sent_at, instant now)
 {
-  *ret = (release_answer){ .outcome = RELEASE_DONE };
-  *ret_is_done = true;
-  return c->is_ifeq ? native_release_ifeq_answer(reply, ret_is_done)
-                    : native_release_answer(reply, ret);
+  if (is_releasing(l, c))
+    lease_become(l, leave_released(l, a, sent_at, now), now);
 }
 
 static lock_verdict answer_release(const call *c, lease *l, instant sent_at,
                                    const resp_reply *reply, instant now)
 {
   release_answer a;
-  bool is_done;
 
-  if (!read_release(c, reply, &a, &is_done))
+  if (!native_release_answer(reply, &a))
     return LOCK_BROKEN;
   if (a.has_ifeq && c->route->ifeq == IFEQ_UNKNOWN)
     c->route->ifeq = IFEQ_KNOWN;
-  if (!is_done) {
-    if (l != NULL)
-      call_not_executed(l, c);
+  released(l, c, &a, sent_at, now);
+  return LOCK_FINE;
+}
+
+static lock_verdict answer_ifeq(const call *c, lease *l, instant sent_at, const resp_reply *reply,
+                                instant now)
+{
+  bool is_done;
+
+  if (!native_release_ifeq_answer(reply, &is_done))
+    return LOCK_BROKEN;
+  if (is_done) {
+    released(l, c, &(release_answer){ .outcome = RELEASE_DONE }, sent_at, now);
+  } else if (l != NULL) {
+    call_not_executed(l, c);
     release_by_script(l, c);
-  } else if (is_releasing(l, c))
-    lease_become(l, leave_released(l, &a, sent_at, now), now);
+  }
   return LOCK_FINE;
 }
 
@@ -421,6 +428,8 @@ lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at, const res
     verdict = refused(t, c, l, resp_root(reply), now);
   else if (c->kind == CALL_ACQUIRE)
     verdict = answer_acquire(t, c, l, sent_at, reply, now);
+  else if (c->is_ifeq)
+    verdict = answer_ifeq(c, l, sent_at, reply, now);
   else if (c->kind == CALL_RELEASE)
     verdict = answer_release(c, l, sent_at, reply, now);
   else if (c->kind == CALL_CANCEL)

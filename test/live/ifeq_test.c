@@ -11,25 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "live.h"
-
-static dibs_client *client, *other;
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  client = live_open(live_url());
-  other = live_open(live_url());
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  client = dibs_close(client);
-  other = dibs_close(other);
-  live_expect_clean(live_server);
-  return live_server_teardown(state);
-}
+#include "two_clients.h"
 
 #define run(...) test_server_command(live_server, __VA_ARGS__)
 

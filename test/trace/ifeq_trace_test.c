@@ -41,6 +41,21 @@ static const char *by_script(void)
   return line;
 }
 
+/* The release begins without a script. */
+static void begins(struct peer *p)
+{
+  peer_release(p, "a");
+  peer_expect(p, ifeq("30000 30000 0 0"));
+}
+
+static void released_without(struct peer *p)
+{
+  begins(p);
+  peer_expect_told_nothing(p);
+  peer_answer(p, "+OK");
+  peer_expect_told(p, "released a DIBS_OK");
+}
+
 static void asked(struct peer *p, struct wish w)
 {
   peer_lock(p, "a", w);
@@ -103,18 +118,11 @@ static void a_release_is_one_command_without_a_script(void **state)
 
   (void)state;
   for (int i = 0; i < 3; i++) {
-    peer_release(p, "a");
-    peer_expect(p, ifeq("30000 30000 0 0"));
-    peer_expect_told_nothing(p);
-    peer_answer(p, "+OK");
-    peer_expect_told(p, "released a DIBS_OK");
+    released_without(p);
     peer_advance_ms(p, 1);
     held(p, (struct wish){ .ttl_ms = 30000 });
   }
-  peer_release(p, "a");
-  peer_expect(p, ifeq("30000 30000 0 0"));
-  peer_answer(p, "+OK");
-  peer_expect_told(p, "released a DIBS_OK");
+  released_without(p);
   peer_end_clean(p);
 }
 
@@ -144,8 +152,7 @@ static void when_it_did_nothing_the_script_says_whose_the_lease_is(void **state)
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
-    peer_release(p, "a");
-    peer_expect(p, ifeq("30000 30000 0 0"));
+    begins(p);
     peer_answer(p, "nothing");
     peer_expect_told_nothing(p);
     peer_expect(p, by_script());
@@ -167,16 +174,12 @@ static void a_queue_or_a_full_server_is_for_the_script(void **state)
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
-    peer_release(p, "a");
-    peer_expect(p, ifeq("30000 30000 0 0"));
+    begins(p);
     peer_answer(p, "%s", refusals[i]);
     released_by_script(p, "1");
     peer_advance_ms(p, 1);
     held(p, (struct wish){ 0 });
-    peer_release(p, "a");
-    peer_expect(p, ifeq("30000 30000 0 0"));
-    peer_answer(p, "+OK");
-    peer_expect_told(p, "released a DIBS_OK");
+    released_without(p);
     peer_end_clean(p);
   }
 }
@@ -192,8 +195,7 @@ static void a_server_that_does_not_execute_it_is_not_asked_again(void **state)
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
-    peer_release(p, "a");
-    peer_expect(p, ifeq("30000 30000 0 0"));
+    begins(p);
     peer_answer(p, "%s", refusals[i]);
     released_by_script(p, "5");
     peer_advance_ms(p, 1);
@@ -232,8 +234,7 @@ static void a_release_whose_reply_was_lost_is_asked_as_script(void **state)
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
-    peer_release(p, "a");
-    peer_expect(p, ifeq("30000 30000 0 0"));
+    begins(p);
     peer_reconnect(p);
     released_by_script(p, answers[i]);
     peer_end_clean(p);
@@ -271,10 +272,7 @@ static void a_grant_in_the_long_form_may_have_another_string(void **state)
   struct peer *p = knowing((struct wish){ 0 });
 
   (void)state;
-  peer_release(p, "a");
-  peer_expect(p, ifeq("30000 30000 0 0"));
-  peer_answer(p, "+OK");
-  peer_expect_told(p, "released a DIBS_OK");
+  released_without(p);
   asked(p, (struct wish){ .name = "n" });
   token = peer_server_us(p) + 5;
   peer_answer(p, "[1 %lld 30000 %lld]", peer_server_us(p), token);
