@@ -11,6 +11,7 @@
 #include "drive/errand.h"
 #include "drive/jobs.h"
 #include "drive/resolve.h"
+#include "drive/spin.h"
 #include "drive/tls.h"
 
 #define INPUT_BYTES 16384
@@ -134,6 +135,7 @@ struct drive {
   drive_waiter *first_waiter, *last_waiter, *leader, *closer;
   drive_waiter *first_to_wake;
   bool leader_sleeps, links_are_taken;
+  spin_history spins;             /* of the leader; protected by being the leader */
   instant show_at;                /* without a leader, `links` is hidden until then */
   size_t waiter_count;
   bool io_leads;                  /* many calls wait: dibs-io reads for all */

@@ -290,31 +290,48 @@ static int ms_until(instant until)
   return left / 1000000 >= INT_MAX ? INT_MAX : (int)(left / 1000000) + 1;
 }
 
-/* One sleep and its events. Without dibs-io the leader watches the timer, too. */
+/* Events of `links`, if they come within SPIN_LENGTH; else 0. */
+static int links_spin(drive *d, struct epoll_event *events, instant until)
+{
+  instant end = instant_min(until, instant_add(drive_now(), SPIN_LENGTH));
+  int count;
+
+  if (!spin_is_next(&d->spins) || !spinner_enters())
+    return 0;
+  do {
+    count = epoll_wait(d->links_fd, events, EVENTS_MAX, 0);
+  } while (count == 0 && instant_before(drive_now(), end));
+  spinner_leaves();
+  spin_ended(&d->spins, count > 0);
+  return count;
+}
+
+/* One wait and its events. Without dibs-io the leader watches the timer, too. */
 void loop_lead(drive *d, instant until)
 {
   struct epoll_event events[EVENTS_MAX];
   struct pollfd both[2] = { { .fd = d->links_fd, .events = POLLIN },
                             { .fd = d->timer_fd, .events = POLLIN } };
+  bool spins = engine_awaits_server(d->engine);
   int count;
 
   d->leader_sleeps = true;
   drive_unlock(d);
-  if (d->has_thread)
+  count = spins ? links_spin(d, events, until) : 0;
+  if (count == 0 && d->has_thread)
     count = epoll_wait(d->links_fd, events, EVENTS_MAX, ms_until(until));
-  else
-    count = poll(both, 2, ms_until(until));
+  else if (count == 0)
+    (void)poll(both, 2, ms_until(until));
   drive_stay_if_forked(d);
   atomic_store(&d->reader_is_awake, true);
   drive_lock(d);
   d->leader_sleeps = false;
-  if (d->has_thread) {
+  if (both[1].revents != 0)
+    timer_rang(d);
+  if (d->has_thread || count > 0)
     links_events(d, events, count);
-  } else {
-    if (both[1].revents != 0)
-      timer_rang(d);
+  else
     links_read(d);
-  }
   drive_flush_all(d);
   atomic_store(&d->reader_is_awake, false);
 }

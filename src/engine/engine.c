@@ -198,20 +198,24 @@ instant engine_deadline(const engine *e)
   return first;
 }
 
+bool engine_awaits_server(const engine *e)
+{
+  for (int i = 0; i < e->link_count; i++) {
+    const connection *l = e->links[i];
+
+    if (l != NULL && (l->state == PLAN_CONNECTING || link_unanswered(l->link) > 0))
+      return true;
+  }
+  return false;
+}
+
 bool engine_is_idle(const engine *e)
 {
   lock_counts c = hold_counts(e->front);
 
   /* Another client may want a parked lease at any time. */
-  if (c.waiting > 0 || c.parked > 0 || e->first_observation != NULL)
-    return false;
-  for (int i = 0; i < e->link_count; i++) {
-    const connection *l = e->links[i];
-
-    if (l != NULL && (l->state == PLAN_CONNECTING || link_unanswered(l->link) > 0))
-      return false;
-  }
-  return true;
+  return c.waiting == 0 && c.parked == 0 && e->first_observation == NULL &&
+         !engine_awaits_server(e);
 }
 
 int engine_link_count(const engine *e)

@@ -187,6 +187,7 @@ void engine_received(engine *e, int link, const void *bytes, size_t size, instan
 void engine_wall_clock(engine *e, int64_t wall_us, instant now);
 void engine_tick(engine *e, instant now);
 instant engine_deadline(const engine *e);       /* call engine_tick() then at the latest */
+bool engine_awaits_server(const engine *e);     /* a reply, or a connection */
 /* No call waits and no reply is expected: input of sockets is not urgent. */
 bool engine_is_idle(const engine *e);
 

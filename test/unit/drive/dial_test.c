@@ -104,6 +104,7 @@ void engine_wall_clock(engine *e, int64_t us, instant now) { (void)e; (void)us; 
 void engine_tick(engine *e, instant now) { (void)e; (void)now; }
 void engine_close(engine *e, instant now) { (void)e; (void)now; }
 instant engine_deadline(const engine *e) { (void)e; return INSTANT_NEVER; }
+bool engine_awaits_server(const engine *e) { (void)e; return false; }
 bool engine_is_idle(const engine *e) { (void)e; return false; }
 
 static void effect_heard(void *owner, const effect *e)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/spin.h - whether a leader looks for the reply for a moment before it sleeps.
+ *
+ * With a free processor and a near server the reply is there sooner than a thread that sleeps has
+ * been woken: the processor that went idle must be interrupted, on a virtual machine by its host.
+ * A thread spins only for a reply or a connection, not for a lock that another client has.
+ *
+ * After a spin without success the next wait sleeps at once, after a second one in a row the next
+ * 2, then 4 … 1024. So a server that is not near, or processors without idle time, cost one spin in
+ * 1025 waits. There is no yield: it would give the processor to work in the background, and the
+ * reply would wait for that. */
+#ifndef DRIVE_SPIN_H
+#define DRIVE_SPIN_H
+
+#include <stdbool.h>
+
+#include "base/base.h"
+
+#define SPIN_LENGTH ((span){ 150000 })
+
+typedef struct spin_history {
+  unsigned failures;              /* in a row */
+  unsigned sleeps;                /* waits that are still to sleep at once */
+} spin_history;
+
+/* Once for each wait; true: spin, and report the result. */
+bool spin_is_next(spin_history *h);
+void spin_ended(spin_history *h, bool has_succeeded);
+
+/* Of all clients of the process: at most one less than it has processors. true: call
+ * spinner_leaves() afterwards. */
+bool spinner_enters(void);
+void spinner_leaves(void);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* test/unit/drive/spin_test.c - when a leader spins before it sleeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "drive/spin.h"
+
+/* Waits that sleep at once until the next spin. */
+static unsigned sleeps(spin_history *h)
+{
+  unsigned count = 0;
+
+  while (!spin_is_next(h))
+    count++;
+  return count;
+}
+
+static void success_spins_again(void **state)
+{
+  spin_history h = { 0 };
+
+  (void)state;
+  for (int i = 0; i < 10; i++) {
+    assert_true(spin_is_next(&h));
+    spin_ended(&h, true);
+  }
+}
+
+static void failures_in_a_row_make_spins_rare(void **state)
+{
+  spin_history h = { 0 };
+
+  (void)state;
+  for (unsigned expected = 1; expected <= 1024; expected *= 2) {
+    spin_ended(&h, false);
+    assert_int_equal(sleeps(&h), expected);
+  }
+  spin_ended(&h, false);
+  assert_int_equal(sleeps(&h), 1024);
+
+  spin_ended(&h, true);
+  assert_int_equal(sleeps(&h), 0);
+  spin_ended(&h, false);
+  assert_int_equal(sleeps(&h), 1);
+}
+
+/* More than there are processors never spin together, and each that leaves makes room. */
+static void spinners_leave_a_processor_free(void **state)
+{
+  int most = 0, again = 0;
+
+  (void)state;
+  while (spinner_enters())
+    most++;
+  for (int i = 0; i < most; i++)
+    spinner_leaves();
+  while (spinner_enters())
+    again++;
+  for (int i = 0; i < again; i++)
+    spinner_leaves();
+  assert_int_equal(again, most);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(success_spins_again),
+    cmocka_unit_test(failures_in_a_row_make_spins_rare),
+    cmocka_unit_test(spinners_leave_a_processor_free),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
