@@ -60,7 +60,7 @@ static uint64_t durability_of(const claim *cl, const effect *e)
 /* While its client closes, a hold is over for the program, whatever the engine says. */
 static void condition_set(const claim *cl, dibs_hold_condition condition)
 {
-  atomic_store(&cl->hold->condition,
+  fact_set(&cl->hold->condition,
                cl->client->is_closing ? (int)DIBS_HOLD_GONE : (int)condition);
 }
 
@@ -78,11 +78,11 @@ void claim_granted(claim *cl, const effect *e)
   handle *h = cl->hold;
 
   cl->is_held = true;
-  atomic_store(&h->fence, e->fence);
-  atomic_store(&h->depth, e->depth);
-  atomic_store(&h->units, (uint32_t)e->units);
-  atomic_store(&h->durability, durability_of(cl, e));
-  atomic_store(&h->valid_until_ns, e->valid_until.ns);
+  fact_set(&h->fence, e->fence);
+  fact_set(&h->depth, e->depth);
+  fact_set(&h->units, (uint32_t)e->units);
+  fact_set(&h->durability, durability_of(cl, e));
+  fact_set(&h->valid_until_ns, e->valid_until.ns);
   condition_set(cl, DIBS_HOLD_HELD);
   cl->granted_hold = handle_value(h);
   watch_granted(cl);
@@ -115,7 +115,7 @@ static void renewed(claim *cl, const effect *e)
   if (cl->hold == NULL || cl->is_lost)
     return;
   was_suspect = atomic_load(&cl->hold->condition) == DIBS_HOLD_SUSPECT;
-  atomic_store(&cl->hold->valid_until_ns, e->valid_until.ns);
+  fact_set(&cl->hold->valid_until_ns, e->valid_until.ns);
   condition_set(cl, DIBS_HOLD_HELD);
   noting_renewed(cl, was_suspect);
   campaign_renewed(cl);

@@ -126,17 +126,17 @@ handle *handle_new(handle_kind kind, void *owner, const void *client)
     if (!table_grow())
       return NULL;
   h->owner = owner;
-  atomic_store_explicit(&h->client, client, memory_order_relaxed);
-  atomic_store(&h->epoch, fork_epoch());
-  atomic_store(&h->valid_until_ns, 0);
-  atomic_store(&h->fence, 0);
-  atomic_store(&h->depth, 0);
-  atomic_store(&h->units, 0);
-  atomic_store(&h->condition, DIBS_HOLD_GONE);
-  atomic_store(&h->durability, 0);
-  atomic_store(&h->fd, -1);
-  atomic_store(&h->may_park, false);
-  atomic_store(&h->kind, kind);
+  fact_set(&h->client, client);
+  fact_set(&h->epoch, fork_epoch());
+  fact_set(&h->valid_until_ns, 0);
+  fact_set(&h->fence, 0);
+  fact_set(&h->depth, 0);
+  fact_set(&h->units, 0);
+  fact_set(&h->condition, DIBS_HOLD_GONE);
+  fact_set(&h->durability, 0);
+  fact_set(&h->fd, -1);
+  fact_set(&h->may_park, false);
+  fact_set(&h->kind, kind);
   return h;
 }
 
@@ -198,7 +198,7 @@ void handle_end(handle *h)
 {
   uint64_t word = atomic_load(&h->word), next;
 
-  atomic_store(&h->kind, 0);
+  fact_set(&h->kind, 0);
   do {
     assert((word & RETIRED) == 0);
     next = (word + ((uint64_t)1 << 32)) | RETIRED;

@@ -51,6 +51,10 @@ typedef struct handle_view {
   int depth, condition;
 } handle_view;
 
+/* A thread that still has an older handle of this place, and reads a fact of the new one, then
+ * reads in `word` that its own has ended. */
+#define fact_set(fact, value) atomic_store_explicit((fact), (value), memory_order_release)
+
 /* Durability of a hold in one word. */
 static inline uint64_t durability_word(dibs_durability_kind kind, uint32_t acknowledged,
                                        uint32_t wanted)

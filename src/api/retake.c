@@ -168,9 +168,9 @@ static bool take(parking *p, dibs_hold **ret_hold)
     return false;
   cl->is_held = true;
   noting_retaken(cl, fence, now);
-  atomic_store_explicit(&h->fence, fence, memory_order_release);
-  atomic_store_explicit(&h->valid_until_ns, valid_until.ns, memory_order_release);
-  atomic_store_explicit(&h->condition, DIBS_HOLD_HELD, memory_order_release);
+  fact_set(&h->fence, fence);
+  fact_set(&h->valid_until_ns, valid_until.ns);
+  fact_set(&h->condition, DIBS_HOLD_HELD);
   cl->granted_hold = handle_value(h);
   *ret_hold = cl->granted_hold;
   return true;

@@ -2,18 +2,24 @@
 /* drive/callbacks.c - runs all user code: one job at a time, in order, on the thread
  * dibs-callback or in drive_process(), without the mutex. */
 #include "base/cancel_state.h"
+#include "base/thread_local.h"
 #include "drive/internal.h"
 
 /* Jobs in one round of drive_process(): callbacks that add callbacks must not block the
  * program's loop or the sockets, and a round for each costs four system calls. */
 #define AT_ONCE 32
 
-static _Thread_local const drive_job *running;
-static _Thread_local const drive *served;      /* by drive_process() in this thread */
+static THREAD_LOCAL const drive_job *running;
+static THREAD_LOCAL const drive *served;       /* by drive_process() in this thread */
 
 const drive_job *drive_running_job(void)
 {
   return running;
+}
+
+bool callbacks_are_served_here(const drive *d)
+{
+  return served == d;
 }
 
 /* Without a thread, the descriptor is readable while there are jobs, and each new one is an
@@ -83,6 +89,7 @@ void callbacks_serve(drive *d, void (*round)(drive *d))
   round(d);
   served = outer;
   show(d);
+  loop_timer_set(d);
 }
 
 static void run_all(drive *d)

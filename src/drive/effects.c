@@ -52,13 +52,19 @@ void drive_effects(drive *d)
     effect_do(d, &e);
 }
 
-void drive_flush_all(drive *d)
+/* After drive_effects(). */
+static void flush(drive *d)
 {
-  do
+  while (transports_flush(d))
     drive_effects(d);
-  while (transports_flush(d));
   loop_timer_set(d);
   atomic_store(&d->unsent, 0);
+}
+
+void drive_flush_all(drive *d)
+{
+  drive_effects(d);
+  flush(d);
 }
 
 /* Calls that were woken together come one after the other: one packet for some of them. */
@@ -73,5 +79,5 @@ void drive_flush(drive *d)
 {
   drive_effects(d);
   if (!atomic_load(&d->reader_is_awake) && !may_wait_for_others(d))
-    drive_flush_all(d);
+    flush(d);
 }

@@ -109,12 +109,16 @@ static instant deadline_of(const drive *d)
 }
 
 /* Sets the timer only to earlier times: one early wake-up costs less than a system call
- * for each command. */
+ * for each command. A round of drive_process() without dibs-io sets it at its end: this thread
+ * cannot use it before. */
 void loop_timer_set(drive *d)
 {
-  instant at = deadline_of(d);
   struct itimerspec when = { .it_value = { 0 } };
+  instant at;
 
+  if (!d->has_thread && callbacks_are_served_here(d))
+    return;
+  at = deadline_of(d);
   if (!instant_before(at, d->timer_at) || drive_is_forked(d))
     return;
   d->timer_at = at;

@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "base/cancel_state.h"
+#include "base/thread_local.h"
 #include "drive/drive.h"
 
 static _Atomic uint64_t threads_seen;
-static _Thread_local uint64_t thread_number;
-static _Thread_local int calls;         /* inside one another */
-static _Thread_local int cancel_before; /* the state outside of calls */
-static _Thread_local int outside;       /* of these, around a callback that runs now */
+static THREAD_LOCAL uint64_t thread_number;
+static THREAD_LOCAL int calls;         /* inside one another */
+static THREAD_LOCAL int cancel_before; /* the state outside of calls */
+static THREAD_LOCAL int outside;       /* of these, around a callback that runs now */
 
 void drive_enter_call(void)
 {

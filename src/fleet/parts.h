@@ -42,8 +42,18 @@ typedef struct entry_list {
   size_t count;
 } entry_list;
 
+#define RECENT_NAME_MAX 64
+
+/* The class of the name that was asked last: programs take few names in turn. */
+typedef struct recent_class {
+  fleet_class *of;                   /* NULL: none */
+  size_t size;
+  char name[RECENT_NAME_MAX];
+} recent_class;
+
 struct fleet {
   fleet_settings settings;
+  recent_class recent;
   char pid[24];
   fleet_class *classes[FLEET_CLASSES_MAX + 1];
   size_t class_count;

@@ -76,9 +76,8 @@ static fleet_class *class_find(const fleet *f, const char *name)
   return NULL;
 }
 
-static fleet_class *class_get(fleet *f, const char *name, size_t size, dibs_kind kind)
+static fleet_class *class_of_name(fleet *f, const char *name, size_t size)
 {
-  const memory *m = &f->settings.memory;
   char words[FLEET_CLASS_SIZE];
   bool is_pattern = fleet_class_name(f->settings.classes, name, size, words);
   fleet_class *c = class_find(f, words);
@@ -90,8 +89,23 @@ static fleet_class *class_get(fleet *f, const char *name, size_t size, dibs_kind
     c = class_find(f, "other");
     c = c != NULL ? c : class_add(f, "other");
   }
+  return c;
+}
+
+static fleet_class *class_get(fleet *f, const char *name, size_t size, dibs_kind kind)
+{
+  recent_class *r = &f->recent;
+  fleet_class *c = r->of;
+
+  if (c == NULL || size != r->size || memcmp(name, r->name, size) != 0) {
+    c = class_of_name(f, name, size);
+    r->of = size <= RECENT_NAME_MAX ? c : NULL;
+    r->size = size;
+    if (r->of != NULL)
+      memcpy(r->name, name, size);
+  }
   if (c != NULL && c->rows[kind] == NULL)
-    c->rows[kind] = mem_zalloc(m, sizeof(*c->rows[kind]));
+    c->rows[kind] = mem_zalloc(&f->settings.memory, sizeof(*c->rows[kind]));
   return c != NULL && c->rows[kind] != NULL ? c : NULL;
 }
 

@@ -42,6 +42,13 @@ static void claim_free(claim *c)
   mem_free(&f->memory, c);
 }
 
+static void count_waiting(const claim *c, int by)
+{
+  c->backend->counts.waiting += (uint64_t)by;
+  if (c->spec.is_try)
+    c->backend->counts.tries += (uint64_t)by;
+}
+
 claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant now)
 {
   claim *c = mem_zalloc(&f->memory, sizeof(*c) + spec->owner_size);
@@ -69,7 +76,7 @@ claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant
   c->spec.owner = c->owner;
   timer_init(&c->timer, HOLD_TIMER_CLAIM, c);
   DL_PREPEND2(f->claims, c, previous_of_all, next_of_all);
-  b->counts.waiting++;
+  count_waiting(c, 1);
   b->counts.bytes += bytes_of(c);
   return c;
 }
@@ -78,7 +85,7 @@ claim *claim_unmake(claim *c)
 {
   assert(c->of == NULL && c->events == 0);
   slots_remove(&c->front->slots, c->id);
-  c->backend->counts.waiting--;
+  count_waiting(c, -1);
   claim_free(c);
   return NULL;
 }
@@ -215,7 +222,7 @@ static void hold(claim *c, uint64_t fence, uint64_t units, int depth)
   c->fence = fence;
   c->units = units;
   c->depth = depth;
-  counts->waiting--;
+  count_waiting(c, -1);
   counts->holds++;
   counts->granted++;
 }
@@ -400,7 +407,7 @@ void claim_end(claim *c, lock_event_kind kind, dibs_status status)
   timers_clear(c->backend->timers, &c->timer);
   slots_remove(&c->front->slots, c->id);
   if (c->state == CLAIM_WAITING)
-    counts->waiting--;
+    count_waiting(c, -1);
   else if (c->state != CLAIM_PARKED)
     counts->holds--;
   c->state = CLAIM_OVER;
@@ -477,12 +484,15 @@ static lock_event_kind take_first(claim *c)
 bool hold_next_event(hold_front *f, lock_event *ret)
 {
   claim *c = f->reporting;
-  text said;
 
   if (c == NULL)
     return false;
-  said = text_over(f->reported_words, sizeof(f->reported_words));
-  text_add(&said, c->words != NULL ? c->words : "");
+  f->reported_words[0] = 0;
+  if (c->words != NULL) {
+    text said = text_over(f->reported_words, sizeof(f->reported_words));
+
+    text_add(&said, c->words);
+  }
   *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
                        .fence = c->fence, .units = c->units, .depth = c->depth,
                        .status = c->status, .was_short = c->was_short,

@@ -144,6 +144,7 @@ typedef struct lock_counts {
   uint64_t granted, granted_local, released, lost, renewed, renew_failed;
   uint64_t handovers[DIBS_HANDOVERS];
   uint64_t holds, waiting, parked, names, bytes;
+  uint64_t tries;                /* of those that wait */
   lease_slack slack;
 } lock_counts;
 /* Of a multi-lock over several slots each part counts. */

@@ -186,13 +186,15 @@ static bool is_decided(const lease *l, const claim *c)
   return c != l->claims.waiting || l->state == LEASE_HELD || l->state == LEASE_QUEUED;
 }
 
+/* Thousands may wait for one name, mostly none as a try. */
 void tries_end(lease *l, instant now)
 {
   claim *next;
 
   if (l->kind != LEASE_MUTEX || !is_surely_busy(l))
     return;
-  for (claim *c = l->claims.waiting; c != NULL; c = next) {
+  for (claim *c = l->table->backend.counts.tries > 0 ? l->claims.waiting : NULL; c != NULL;
+       c = next) {
     next = c->next;
     if (c->spec.is_try && is_decided(l, c) && !hold_reenters(l, c))
       claim_fail(c, DIBS_BUSY, busy_words(l));
