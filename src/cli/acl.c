@@ -13,7 +13,6 @@
 
 typedef struct acl_arguments {
   command_line line;
-  connection_options connection;
   const char *modes, *latches, *guarded, *limiters, *data, *locks;   /* NULL: not given */
   bool wants_functions, wants_sentinel;
 } acl_arguments;
@@ -120,16 +119,16 @@ static int print_line(const session *s, const acl_arguments *a, uint32_t uses)
   dibs_status status;
 
   o.uses = uses | (a->wants_sentinel ? DIBS_ACL_SENTINEL : 0);
-  o.user = a->line.operand_count > 0 ? a->line.operands[0] : a->connection.user;
+  o.user = a->line.operand_count > 0 ? a->line.operands[0] : a->line.connection.user;
   o.password = s->password;
-  o.prefix = a->connection.prefix;
+  o.prefix = a->line.connection.prefix;
   o.latches = a->latches;
   o.guarded = a->guarded;
   o.limiters = a->limiters;
   o.data = a->data;
   o.locks = a->locks;
-  o.dialect = a->connection.dialect;
-  o.registry = a->connection.registry;
+  o.dialect = a->line.connection.dialect;
+  o.registry = a->line.connection.registry;
   status = dibs_acl_line(s->url != NULL ? s->url : environment_url(), &o, line, sizeof(line),
                          &error);
   if (status != DIBS_OK) {
@@ -154,7 +153,7 @@ static int acl_run(void *data)
   }
   code = modes_read(a->modes, &uses);
   if (code == 0)
-    code = session_prepare(&s, &a->line, &a->connection);
+    code = session_prepare(&s, &a->line);
   if (code == 0)
     code = print_line(&s, a, uses);
   session_close(&s);
@@ -172,9 +171,8 @@ const command acl_command = {
   .notes = "Modes: lock, replicated, sentinel, cluster, quorum; functions (FCALL instead of\n"
            "EVAL), poll (no pub/sub), quarantine, replicas (min_replicas), fsync (WAITAOF),\n"
            "doctor (may read settings), 6.2 (a server before 7.0).",
-  OPTIONS({ rows, 0 }, GROUP(options_common, acl_arguments, line),
-          GROUP(options_connection, acl_arguments, connection)),
-  ARGUMENTS(acl_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(acl_arguments, .line = LINE_DEFAULTS),
   .ends_with_reader = true,
   .run = acl_run
 };

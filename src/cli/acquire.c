@@ -72,7 +72,7 @@ static int acquire(const acquire_arguments *a, const target *t)
   take_result taken;
   session s;
   bool is_closed;
-  int code = session_prepare(&s, &a->line, &a->connection);
+  int code = session_prepare(&s, &a->line);
 
   if (code != 0)
     return code;
@@ -103,7 +103,7 @@ int acquire_run(const acquire_arguments *a)
 static int acquire_check(void *data)
 {
   acquire_arguments *a = data;
-  int code = taking_check("acquire", &a->taking, &a->connection);
+  int code = taking_check("acquire", &a->taking, &a->line);
 
   if (code != 0)
     return code;
@@ -135,9 +135,8 @@ const command acquire_command = {
   OPTIONS({ rows, 0 }, GROUP(options_kind, acquire_arguments, what),
           GROUP(options_taking, acquire_arguments, taking),
           GROUP(options_token, acquire_arguments, token),
-          GROUP(options_common, acquire_arguments, line),
-          GROUP(options_connection, acquire_arguments, connection)),
-  ARGUMENTS(acquire_arguments, .connection = CONNECTION_DEFAULTS, .taking = TAKING_DEFAULTS),
+          COMMON, SERVER),
+  ARGUMENTS(acquire_arguments, .line = LINE_DEFAULTS, .taking = TAKING_DEFAULTS),
   .check = acquire_check,
   .run = acquire_start
 };

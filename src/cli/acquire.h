@@ -4,7 +4,7 @@
 #ifndef CLI_ACQUIRE_H
 #define CLI_ACQUIRE_H
 
-#include "cli/connection.h"
+#include "cli/options.h"
 #include "cli/session.h"
 #include "cli/take.h"
 #include "cli/taking.h"
@@ -22,7 +22,6 @@ typedef struct acquire_arguments {
   kind_options what;
   taking_options taking;
   token_options token;
-  connection_options connection;
 } acquire_arguments;
 
 /* Takes it and prints the token; the exit code. */

@@ -16,7 +16,6 @@
 
 typedef struct barrier_arguments {
   command_line line;
-  connection_options connection;
   wait_option wait;
   uint32_t parties;         /* 0: not given */
 } barrier_arguments;
@@ -115,7 +114,7 @@ static int barrier_wait(const void *data)
     return say_usage("barrier", "--parties N: how many have to arrive at the barrier");
   if (a->wait.is_none)
     return say_usage("barrier", "-w 0: a barrier is something to wait at");
-  return session_with(&a->line, &a->connection, arrive, a);
+  return session_with(a, arrive);
 }
 
 static int reset(session *s, const void *data)
@@ -124,13 +123,6 @@ static int reset(session *s, const void *data)
   dibs_status status = dibs_barrier_reset(s->client, a->line.operands[0]);
 
   return status == DIBS_OK ? CODE_OK : session_fault(s, status, a->line.operands[0]);
-}
-
-static int barrier_reset(const void *data)
-{
-  const barrier_arguments *a = data;
-
-  return session_with(&a->line, &a->connection, reset, a);
 }
 
 static int show_one(session *s, const void *data, const char *name)
@@ -155,30 +147,23 @@ static int show_one(session *s, const void *data, const char *name)
   return CODE_OK;
 }
 
-static int barrier_show(const void *data)
-{
-  const barrier_arguments *a = data;
-
-  return session_each(&a->line, &a->connection, show_one, a);
-}
-
 static int barrier_ls(const void *data)
 {
   const barrier_arguments *a = data;
 
   if (a->line.operand_count == 0)
-    return status_of_kind(&a->line, &a->connection, KIND_BARRIER);
+    return status_of_kind(&a->line, KIND_BARRIER);
   old_spelling_say("barrier", "ls NAME");
-  return barrier_show(a);
+  return session_each(a, show_one);
 }
 
 static int barrier_run(void *data)
 {
   static const verb verbs[] = {
-    { "wait", "--parties N NAME", 1, 1, barrier_wait },
-    { "reset", "NAME", 1, 1, barrier_reset },
-    { "show", "NAME...", 1, 1000, barrier_show },
-    { "ls", "", 0, 1000, barrier_ls },
+    { "wait", "--parties N NAME", 1, 1, .run = barrier_wait },
+    { "reset", "NAME", 1, 1, .work = reset },
+    { "show", "NAME...", 1, 1000, .one = show_one },
+    { "ls", "", 0, 1000, .run = barrier_ls },
   };
 
   return verb_run("barrier", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
@@ -195,8 +180,7 @@ const command barrier_command = {
            "Exit of wait: 0 all arrived, 75 not within -w, 1 another party gave up or died.",
   .examples = { "dibs barrier wait --parties 3 -w 5m phase && ./phase-two",
                 "dibs barrier show phase", "dibs barrier reset phase" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, barrier_arguments, line),
-          GROUP(options_connection, barrier_arguments, connection)),
-  ARGUMENTS(barrier_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(barrier_arguments, .line = LINE_DEFAULTS),
   .run = barrier_run
 };

@@ -19,12 +19,12 @@ int break_name(const break_arguments *a)
 {
   const force_order order = { .name = a->line.operands[0], .reason = a->note,
                               .only_fence = a->only_fence, .is_confirmed = a->is_confirmed };
-  connection_options connection = a->connection;
+  command_line line = a->line;
   session s;
   int code;
 
-  connection.note = a->note;
-  code = session_start(&s, &a->line, &connection);
+  line.connection.note = a->note;
+  code = session_start(&s, &line);
   if (code == 0)
     code = force_release(&s, &order);
   session_close(&s);
@@ -43,8 +43,7 @@ const command break_command = {
                 "dibs break --yes --fence 1805233418240000 nightly" },
   .notes = "For a moment there may be two holders: until the present one learns of it. Exit: 0 it\n"
            "is free, 79 another client has taken it meanwhile.",
-  OPTIONS({ rows, 0 }, GROUP(options_common, break_arguments, line),
-          GROUP(options_connection, break_arguments, connection)),
-  ARGUMENTS(break_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(break_arguments, .line = LINE_DEFAULTS),
   .run = break_run
 };

@@ -3,12 +3,10 @@
 #ifndef CLI_BREAK_H
 #define CLI_BREAK_H
 
-#include "cli/connection.h"
 #include "cli/options.h"
 
 typedef struct break_arguments {
   command_line line;
-  connection_options connection;
   bool is_confirmed;
   uint64_t only_fence;         /* 0: any */
   const char *note;

@@ -22,6 +22,21 @@ typedef struct wait_option {
   bool is_none;                  /* -n, or -w 0 */
 } wait_option;
 
+/* Which server, and how to reach it. */
+#define QUORUM_MAX 15          /* servers */
+
+typedef struct connection_options {
+  const char *urls[QUORUM_MAX];  /* several: a quorum */
+  size_t url_count;
+  const char *user, *pass_file, *cacert, *cert, *key, *sni, *prefix, *registry, *config;
+  dibs_dialect dialect;
+  int database;                  /* -1: not given */
+  int32_t connect_timeout_ms;    /* 0: the library's default */
+  dibs_degrade degrade;          /* 0: not given */
+  bool wants_askpass, wants_local, refuses_local;
+  const char *note;              /* --note, where the subcommand has that; NULL: none */
+} connection_options;
+
 /* What every subcommand has; the first field of its options. Texts are borrowed from argv. */
 typedef struct command_line {
   bool is_quiet, is_verbose, wants_json;
@@ -30,7 +45,17 @@ typedef struct command_line {
   bool is_after_dashes;          /* "--" stood before the first operand */
   char **inner;                  /* what follows "--"; only where the row says so */
   int inner_count;
+  int64_t count;                 /* of verbs: the number after the name, or 1 */
+  connection_options connection;  /* of one that asks a server */
 } command_line;
+
+#define LINE_DEFAULTS { .connection = { .database = -1 } }
+
+/* What a subcommand or verb does in a session (session.h): once, or with each operand. `options` is
+ * its struct. Return an exit code. */
+typedef struct session session;
+typedef int session_work(session *s, const void *options);
+typedef int session_one(session *s, const void *options, const char *name);
 
 typedef struct option_row option_row;
 typedef struct option_set option_set;
@@ -55,7 +80,8 @@ typedef struct command {
   const char *notes;                    /* NULL: none; a few lines below the options */
   int (*check)(void *options);          /* refuses values that contradict each other, and fills
                                            in what others imply: 0 or CODE_USAGE; NULL: none */
-  int (*run)(void *options);            /* returns an exit code */
+  int (*run)(void *options);            /* returns an exit code; NULL: `work` does it */
+  session_work *work;
 } command;
 
 /* For wait_ms of the library. */

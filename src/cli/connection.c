@@ -2,7 +2,7 @@
 /* cli/connection.c - the options that say which server, and how to reach it.
  * test/cli/identity_test.py reads these rows: an option holds in a command inside, or that test
  * names the reason why not. */
-#include "cli/connection.h"
+#include "cli/options.h"
 
 #include "base/dialects.h"
 #include "cli/message.h"

@@ -13,7 +13,6 @@
 
 typedef struct doctor_arguments {
   command_line line;
-  connection_options connection;
   bool is_strict;
 } doctor_arguments;
 
@@ -127,25 +126,14 @@ static void show_sum(const visit *v)
   putchar('\n');
 }
 
-static int doctor_run(void *data)
+static int examine(session *s, const void *data)
 {
   const doctor_arguments *a = data;
   visit v = { .a = a };
-  session s;
-  dibs_status status;
-  int code = session_start(&s, &a->line, &a->connection);
+  dibs_status status = dibs_examine(s->client, found, &v);
 
-  if (code != 0) {
-    session_close(&s);
-    return code;
-  }
-  status = dibs_examine(s.client, found, &v);
-  if (status != DIBS_OK) {
-    code = session_verb_fault(&s, status, "doctor");
-    session_close(&s);
-    return code;
-  }
-  session_close(&s);
+  if (status != DIBS_OK)
+    return session_verb_fault(s, status, "doctor");
   show_sum(&v);
   return v.failures > 0 || (a->is_strict && v.warnings > 0) ? CODE_NO : CODE_OK;
 }
@@ -158,9 +146,8 @@ const command doctor_command = {
                 "dibs doctor -u redis+sentinel://s1,s2,s3/main" },
   .notes = "Exit: 0 no check failed, 1 one failed (with --strict: or warned), 69 no server "
            "answered.",
-  OPTIONS({ rows, 0 }, GROUP(options_common, doctor_arguments, line),
-          GROUP(options_connection, doctor_arguments, connection)),
-  ARGUMENTS(doctor_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(doctor_arguments, .line = LINE_DEFAULTS),
   .ends_with_reader = true,
-  .run = doctor_run
+  .work = examine
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/early_options.c - options before the subcommand: those that all of them have, and those of
  * the connection, as in `dibs -u URL run NAME -- CMD`. */
-#include "cli/connection.h"
 #include "cli/options.h"
 
 #include <string.h>

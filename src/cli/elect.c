@@ -234,7 +234,7 @@ static int check_use(const elect_arguments *a, const char *word)
 static int elect_check(void *data)
 {
   elect_arguments *a = data;
-  int code = taking_check("elect", &a->taking, &a->connection);
+  int code = taking_check("elect", &a->taking, &a->line);
 
   return code != 0 ? code : run_options_check("elect", &a->run, &a->taking);
 }
@@ -244,7 +244,7 @@ static int elect_check(void *data)
 static int elect_run(const void *data)
 {
   const elect_arguments *a = data;
-  run r = { .line = &a->line, .connection = &a->connection, .taking = &a->taking,
+  run r = { .line = &a->line, .taking = &a->taking,
             .options = &a->run, .elect = a, .word = "elect", RUN_NOTHING_OPEN };
   int code = 0;
 
@@ -274,13 +274,13 @@ static int elect_break(const void *data)
   const elect_arguments *a = data;
   int code = check_use(a, "break");
 
-  return code != 0 ? code : session_with(&a->line, &a->connection, break_leader, a);
+  return code != 0 ? code : session_with(a, break_leader);
 }
 
 static const verb verbs[] = {
-  { "run", "NAME [-- CMD [ARG...]]", 1, 1, elect_run },
-  { "observe", "NAME", 1, 1, elect_observe },
-  { "break", "NAME", 1, 1, elect_break },
+  { "run", "NAME [-- CMD [ARG...]]", 1, 1, .run = elect_run },
+  { "observe", "NAME", 1, 1, .run = elect_observe },
+  { "break", "NAME", 1, 1, .run = elect_break },
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
@@ -325,9 +325,8 @@ const command elect_command = {
                 "dibs elect observe billing", "dibs elect observe -n billing" },
   OPTIONS({ rows, 0 }, GROUP(options_taking, elect_arguments, taking),
           GROUP(options_run, elect_arguments, run),
-          GROUP(options_common, elect_arguments, line),
-          GROUP(options_connection, elect_arguments, connection)),
-  ARGUMENTS(elect_arguments, .connection = CONNECTION_DEFAULTS,
+          COMMON, SERVER),
+  ARGUMENTS(elect_arguments, .line = LINE_DEFAULTS,
             .taking = TAKING_DEFAULTS,
             .run = RUN_DEFAULTS),
   .check = elect_check,

@@ -3,7 +3,7 @@
 #ifndef CLI_ELECT_H
 #define CLI_ELECT_H
 
-#include "cli/connection.h"
+#include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/taking.h"
 
@@ -11,7 +11,6 @@ typedef struct elect_arguments {
   command_line line;
   taking_options taking;
   run_options run;
-  connection_options connection;
   const char *value, *on_elected, *on_deposed;   /* NULL: not given */
   bool only_observes, goes_on, resigns, is_confirmed;
 } elect_arguments;

@@ -11,34 +11,29 @@
 
 #define CODE_CONFLICT 1         /* of flock(1) */
 
-typedef struct flock_options {
+typedef struct flock_arguments {
+  command_line line;
   enum sharing sharing;
   wait_option wait;
   int conflict_code;
   const char *shell_text;
-} flock_options;
-
-typedef struct flock_arguments {
-  command_line line;
-  flock_options flock;
-  connection_options connection;
 } flock_arguments;
 
 static const option_row rows[] = {
-  { "shared", 's', NULL, CONSTANT(flock_options, sharing, SHARING_READ), "lock for reading" },
-  { "exclusive", 'x', NULL, CONSTANT(flock_options, sharing, SHARING_WRITE),
+  { "shared", 's', NULL, CONSTANT(flock_arguments, sharing, SHARING_READ), "lock for reading" },
+  { "exclusive", 'x', NULL, CONSTANT(flock_arguments, sharing, SHARING_WRITE),
     "lock for writing (default)" },
   { NULL, 'e', NULL, SPELLING, NULL },
   { "unlock", 0, NULL, REFUSED, "the lock ends with the command; dibs acquire and dibs release "
     "are for a lock without one" },
-  { "nonblock", 'n', NULL, FLAG(flock_options, wait.is_none),
+  { "nonblock", 'n', NULL, FLAG(flock_arguments, wait.is_none),
     "do not wait: exit 1 when another client has it" },
   { "nb", 0, NULL, SPELLING, NULL },
-  { "wait", 'w', "SECONDS", WAIT(flock_options, wait), "wait at most SECONDS, then exit 1" },
+  { "wait", 'w', "SECONDS", WAIT(flock_arguments, wait), "wait at most SECONDS, then exit 1" },
   { "timeout", 0, "SECONDS", SPELLING, NULL },
-  { "conflict-exit-code", 'E', "N", INT(flock_options, conflict_code, 0, 255),
+  { "conflict-exit-code", 'E', "N", INT(flock_arguments, conflict_code, 0, 255),
     "exit N instead of 1" },
-  { "command", 'c', "TEXT", TEXT(flock_options, shell_text), "run TEXT by the shell" },
+  { "command", 'c', "TEXT", TEXT(flock_arguments, shell_text), "run TEXT by the shell" },
   { "close", 'o', NULL, IGNORED, "no effect: the command has no descriptor of the lock" },
   { "no-fork", 'F', NULL, IGNORED, "no effect: dibs stays beside the command to renew the lock" },
   { .name = NULL },
@@ -56,7 +51,7 @@ static int find_command(run *r, const flock_arguments *a)
   if (a->line.operand_count == 0)     /* flock -u 9: here -u is --url */
     return say_usage("flock", "a name and a command are missing; a lock without a command is taken "
                      "by dibs acquire, and ended by dibs release");
-  if (a->line.operand_count == 1 && a->flock.shell_text == NULL && is_number(name))
+  if (a->line.operand_count == 1 && a->shell_text == NULL && is_number(name))
     return say_usage("flock", "%s: a descriptor cannot be locked on other machines; give a name "
                      "and a command, or use dibs acquire and dibs release", name);
   return run_find_command(r, a->line.operands + 1, a->line.operand_count - 1);
@@ -65,14 +60,14 @@ static int find_command(run *r, const flock_arguments *a)
 static int flock_start(void *data)
 {
   flock_arguments *a = data;
-  const kind_options what = { .sharing = a->flock.sharing };
-  taking_options taking = { .wait = a->flock.wait, .conflict_code = a->flock.conflict_code };
+  const kind_options what = { .sharing = a->sharing };
+  taking_options taking = { .wait = a->wait, .conflict_code = a->conflict_code };
   run_options options = RUN_DEFAULTS;
-  run r = { .line = &a->line, .connection = &a->connection, .taking = &taking,
-            .options = &options, .word = "flock", RUN_NOTHING_OPEN };
-  int code = taking_check("flock", &taking, &a->connection);
+  run r = { .line = &a->line, .taking = &taking, .options = &options, .word = "flock",
+            RUN_NOTHING_OPEN };
+  int code = taking_check("flock", &taking, &a->line);
 
-  options.shell_text = a->flock.shell_text;
+  options.shell_text = a->shell_text;
   if (code == 0)
     code = find_command(&r, a);
   if (code == 0)
@@ -92,10 +87,8 @@ const command flock_command = {
       "The lock is the read/write lock NAME: the one of dibs run -s and --write. Exit: the\n"
       "command's own code, 128+N after signal N, 1 or N of -E on a conflict, 64 for a wrong\n"
       "option, and else as dibs run: 79 the lock was lost, 69 no server, 126 and 127.",
-  OPTIONS(GROUP(rows, flock_arguments, flock),
-          GROUP(options_common, flock_arguments, line),
-          GROUP(options_connection, flock_arguments, connection)),
-  ARGUMENTS(flock_arguments, .connection = CONNECTION_DEFAULTS,
-            .flock = { .sharing = SHARING_WRITE, .conflict_code = CODE_CONFLICT }),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(flock_arguments, .line = LINE_DEFAULTS,
+            .sharing = SHARING_WRITE, .conflict_code = CODE_CONFLICT),
   .run = flock_start
 };

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/connection.h"
-#include "cli/message.h"
 #include "cli/options.h"
+#include "cli/message.h"
 
 #define WORDS_MAX 64
 

@@ -13,24 +13,19 @@
 #include "cli/session.h"
 #include "cli/show.h"
 
-typedef struct history_options {
+typedef struct history_arguments {
+  command_line line;
   int32_t since_ms;
   uint32_t limit;
   bool asks_by_code;
-} history_options;
-
-typedef struct history_arguments {
-  command_line line;
-  connection_options connection;
-  history_options own;
 } history_arguments;
 
 static const option_row rows[] = {
-  { "since", 0, "DUR", DURATION(history_options, since_ms, 1),
+  { "since", 0, "DUR", DURATION(history_arguments, since_ms, 1),
     "what ended in the last DUR, such as 1h" },
-  { "limit", 0, "N", UINT32(history_options, limit, 1, 10000),
+  { "limit", 0, "N", UINT32(history_arguments, limit, 1, 10000),
     "the latest N entries; 50 (in JSON 1000) unless it is given" },
-  { "exit-code", 0, NULL, FLAG(history_options, asks_by_code), "exit 1 if nothing is found" },
+  { "exit-code", 0, NULL, FLAG(history_arguments, asks_by_code), "exit 1 if nothing is found" },
   { .name = NULL },
 };
 
@@ -122,24 +117,17 @@ static int history(session *s, const void *data)
   int code;
 
   o.pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
-  o.since_ms = a->own.since_ms;
-  o.limit = a->own.limit != 0 ? a->own.limit : a->line.wants_json ? 1000 : 50;
+  o.since_ms = a->since_ms;
+  o.limit = a->limit != 0 ? a->limit : a->line.wants_json ? 1000 : 50;
   status = dibs_history_read(s->client, &o, &h);
   if (status != DIBS_OK)
     return session_verb_fault(s, status, "history");
   print_all(a, h);
   if (h->count == 0)
     say_softly("nothing found");
-  code = h->count == 0 && a->own.asks_by_code ? CODE_NO : CODE_OK;
+  code = h->count == 0 && a->asks_by_code ? CODE_NO : CODE_OK;
   (void)dibs_history_free(h);
   return code;
-}
-
-static int history_run(void *data)
-{
-  const history_arguments *a = data;
-
-  return session_with(&a->line, &a->connection, history, a);
 }
 
 const command history_command = {
@@ -150,10 +138,8 @@ const command history_command = {
                 "dibs history --json --since 1d | jq 'select(.end == \"lost\")'" },
   .notes = "Without history=all clients write only what was lost, taken, timed out, or lasted\n"
            "longer than a second, up to 10 seconds after it ended.",
-  OPTIONS(GROUP(rows, history_arguments, own),
-          GROUP(options_common, history_arguments, line),
-          GROUP(options_connection, history_arguments, connection)),
-  ARGUMENTS(history_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(history_arguments, .line = LINE_DEFAULTS),
   .ends_with_reader = true,
-  .run = history_run
+  .work = history
 };

@@ -248,8 +248,8 @@ int keeper_run(const acquire_arguments *a, const target *t)
     return code;
   if (own.taking.note == NULL)
     own.taking.note = default_note(a->token.for_pid, note, sizeof(note));
-  own.connection.note = own.taking.note;
-  code = session_prepare(&s, &own.line, &own.connection);
+  own.line.connection.note = own.taking.note;
+  code = session_prepare(&s, &own.line);
   if (code != 0)
     return code;
   if (!signals_begin(&signals))

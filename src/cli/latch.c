@@ -21,7 +21,6 @@
 
 typedef struct latch_arguments {
   command_line line;
-  connection_options connection;
   wait_option wait;
   const char *count_id;     /* NULL: not given */
 } latch_arguments;
@@ -92,16 +91,17 @@ static int fault(session *s, dibs_status status, const char *name)
 
 /* ---- verbs ---- */
 
-static int set(session *s, const latch_arguments *a, int64_t count)
+static int set(session *s, const void *data)
 {
+  const latch_arguments *a = data;
   const message_facts facts = { .code = CODE_BUSY, .status = "DIBS_BUSY",
                                 .name = a->line.operands[0] };
-  dibs_status status = dibs_latch_set(s->client, a->line.operands[0], count);
+  dibs_status status = dibs_latch_set(s->client, a->line.operands[0], a->line.count);
   int64_t left = 0;
   char shown[600];
 
   if (status == DIBS_OK) {
-    print_left(s, a, a->line.operands[0], count);
+    print_left(s, a, a->line.operands[0], a->line.count);
     return CODE_OK;
   }
   if (status != DIBS_BUSY)
@@ -114,44 +114,17 @@ static int set(session *s, const latch_arguments *a, int64_t count)
   return CODE_BUSY;
 }
 
-static int down(session *s, const latch_arguments *a, int64_t count)
+static int down(session *s, const void *data)
 {
+  const latch_arguments *a = data;
   int64_t left = 0;
-  dibs_status status =
-      dibs_latch_down(s->client, a->line.operands[0], count, a->count_id, &left);
+  dibs_status status = dibs_latch_down(s->client, a->line.operands[0], a->line.count, a->count_id,
+                                       &left);
 
   if (status != DIBS_OK)
     return fault(s, status, a->line.operands[0]);
   print_left(s, a, a->line.operands[0], left);
   return CODE_OK;
-}
-
-static int with_count(const latch_arguments *a,
-                      int (*work)(session *s, const latch_arguments *a, int64_t count))
-{
-  int64_t count = 1;
-  session s;
-  int code = 0;
-
-  if (a->line.operand_count > 1)
-    code = operand_number("latch", &a->line, 1, COUNT_MAX, &count);
-  if (code != 0)
-    return code;
-  code = session_start(&s, &a->line, &a->connection);
-  if (code == 0)
-    code = work(&s, a, count);
-  session_close(&s);
-  return code;
-}
-
-static int latch_set(const void *data)
-{
-  return with_count(data, set);
-}
-
-static int latch_down(const void *data)
-{
-  return with_count(data, down);
 }
 
 /* Waits at most --wait; with -w 0 only reads the count. */
@@ -180,19 +153,11 @@ static int wait_for_zero(session *s, const void *data)
   return fault(s, status, a->line.operands[0]);
 }
 
-int latch_wait_for_zero(const command_line *line, const connection_options *c,
-                        const wait_option *wait)
+int latch_wait_for_zero(const command_line *line, const wait_option *wait)
 {
-  const latch_arguments own = { .line = *line, .connection = *c, .wait = *wait };
+  const latch_arguments own = { .line = *line, .wait = *wait };
 
-  return session_with(line, c, wait_for_zero, &own);
-}
-
-static int latch_wait(const void *data)
-{
-  const latch_arguments *a = data;
-
-  return session_with(&a->line, &a->connection, wait_for_zero, a);
+  return session_with(&own, wait_for_zero);
 }
 
 static int delete(session *s, const void *data)
@@ -201,13 +166,6 @@ static int delete(session *s, const void *data)
   dibs_status status = dibs_latch_delete(s->client, a->line.operands[0]);
 
   return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
-}
-
-static int latch_rm(const void *data)
-{
-  const latch_arguments *a = data;
-
-  return session_with(&a->line, &a->connection, delete, a);
 }
 
 static int show_one(session *s, const void *data, const char *name)
@@ -226,31 +184,27 @@ static int show_one(session *s, const void *data, const char *name)
   return CODE_OK;
 }
 
-static int latch_show(const void *data)
-{
-  const latch_arguments *a = data;
-
-  return session_each(&a->line, &a->connection, show_one, a);
-}
-
 /* Those that left a trace under the prefix. */
 static int latch_ls(const void *data)
 {
   const latch_arguments *a = data;
 
   if (a->line.operand_count == 0)
-    return status_of_kind(&a->line, &a->connection, KIND_LATCH);
+    return status_of_kind(&a->line, KIND_LATCH);
   old_spelling_say("latch", "ls NAME");
-  return latch_show(a);
+  return session_each(a, show_one);
 }
 
 static int latch_run(void *data)
 {
   static const verb verbs[] = {
-    { "set", "NAME N", 2, 2, latch_set },     { "down", "NAME [K]", 1, 2, latch_down },
-    { "wait", "NAME", 1, 1, latch_wait },     { "show", "NAME...", 1, 1000, latch_show },
-    { "ls", "", 0, 1000, latch_ls },          { "rm", "NAME", 1, 1, latch_rm },
-    { "init", "NAME N", 2, 2, latch_set },    /* of 0.5 */
+    { "set", "NAME N", 2, 2, .work = set, .count = { 1, COUNT_MAX } },
+    { "down", "NAME [K]", 1, 2, .work = down, .count = { 1, COUNT_MAX } },
+    { "wait", "NAME", 1, 1, .work = wait_for_zero },
+    { "show", "NAME...", 1, 1000, .one = show_one },
+    { "ls", "", 0, 1000, .run = latch_ls },
+    { "rm", "NAME", 1, 1, .work = delete },
+    { "init", "NAME N", 2, 2, .work = set, .count = { 1, COUNT_MAX } },    /* of 0.5 */
   };
 
   return verb_run("latch", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
@@ -268,8 +222,7 @@ const command latch_command = {
            "  rm NAME           disarm it; its waiters continue to wait",
   .examples = { "dibs latch set release-42 30", "dibs latch down --once \"$HOSTNAME\" release-42",
                 "dibs latch wait -w 10m release-42 && ./switch-over" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, latch_arguments, line),
-          GROUP(options_connection, latch_arguments, connection)),
-  ARGUMENTS(latch_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(latch_arguments, .line = LINE_DEFAULTS),
   .run = latch_run
 };

@@ -215,7 +215,7 @@ const command local_command = {
   .operand_words = "start stop status url socket",
   .examples = { "dibs local start", "dibs local start --idle 10m",
                 "redis-cli -s \"$(dibs local socket)\"", "dibs local stop" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, local_arguments, line)),
+  OPTIONS({ rows, 0 }, COMMON),
   ARGUMENTS(local_arguments, .idle_ms = 0),
   .run = local_run
 };

@@ -17,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/old_spellings.h"
 #include "cli/options.h"
+#include "cli/session.h"
 #include "cli/signals.h"
 #include "cli/view.h"
 
@@ -55,7 +56,7 @@ static int read_and_run(const command *c, int argc, char **argv, void *options)
   old_spellings_say();
   if (!c->ends_with_reader)
     signals_outlive_readers();
-  return c->run(options);
+  return c->run != NULL ? c->run(options) : session_with(options, c->work);
 }
 
 static int execute(const command *c, int argc, char **argv)

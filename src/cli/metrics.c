@@ -21,25 +21,20 @@
 #define INSPECTIONS 500      /* of one sample */
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-typedef struct metrics_own {
+typedef struct metrics_arguments {
+  command_line line;
   const char *listen, *textfile;
   bool is_once;
   uint32_t names_max;
-} metrics_own;
-
-typedef struct metrics_arguments {
-  command_line line;
-  connection_options connection;
-  metrics_own own;
 } metrics_arguments;
 
 static const option_row rows[] = {
-  { "listen", 0, "ADDRESS:PORT", TEXT(metrics_own, listen),
+  { "listen", 0, "ADDRESS:PORT", TEXT(metrics_arguments, listen),
     "serve /metrics there (127.0.0.1:9464)" },
-  { "textfile", 0, "PATH", OUTPUT(metrics_own, textfile),
+  { "textfile", 0, "PATH", OUTPUT(metrics_arguments, textfile),
     "write this file for node_exporter, and exit" },
-  { "once", 0, NULL, FLAG(metrics_own, is_once), "print once, and exit" },
-  { "names", 0, "K", UINT32(metrics_own, names_max, 0, 1000),
+  { "once", 0, NULL, FLAG(metrics_arguments, is_once), "print once, and exit" },
+  { "names", 0, "K", UINT32(metrics_arguments, names_max, 0, 1000),
     "series for the K names with the longest waits (50)" },
   { .name = NULL },
 };
@@ -79,9 +74,9 @@ static void answer(http_request *r, const char *path, void *data)
   pthread_mutex_unlock(&e->mutex);
 }
 
-static int serve(exporter *e, const metrics_own *own)
+static int serve(exporter *e, const metrics_arguments *a)
 {
-  const http_options o = { .listen = own->listen != NULL ? own->listen : "127.0.0.1:9464",
+  const http_options o = { .listen = a->listen != NULL ? a->listen : "127.0.0.1:9464",
                            .is_public_allowed = true, .handle = answer, .data = e };
   http_server *server = NULL;
   sigset_t ends;
@@ -130,20 +125,20 @@ static int file_write(const watch_text *text, const char *path)
                    strerror(errno));
 }
 
-static int metrics_once(exporter *e, const session *s, const metrics_own *own)
+static int metrics_once(exporter *e, const session *s, const metrics_arguments *a)
 {
   dibs_status status;
 
-  if (own->textfile != NULL && !is_replaceable(own->textfile))
+  if (a->textfile != NULL && !is_replaceable(a->textfile))
     return say_fault(&(message_facts){ .code = CODE_FILE },
                      "%s is no regular file; --textfile replaces one, --once writes to stdout",
-                     own->textfile);
+                     a->textfile);
   status = sampler_read(&e->sampler);
   sampler_write_metrics(&e->sampler, e->names_max, &e->text);
   if (e->text.has_no_memory)
     return session_verb_fault(s, DIBS_ERR_NO_MEMORY, "metrics");
-  if (own->textfile != NULL) {
-    int code = file_write(&e->text, own->textfile);
+  if (a->textfile != NULL) {
+    int code = file_write(&e->text, a->textfile);
 
     if (code != 0)
       return code;
@@ -157,10 +152,10 @@ static int metrics_check(void *data)
 {
   const metrics_arguments *a = data;
 
-  if (a->line.wants_json && a->own.is_once)
+  if (a->line.wants_json && a->is_once)
     return say_usage("metrics", "--json and --once exclude each other: metrics are text for "
                                 "Prometheus");
-  if ((a->own.listen != NULL) + (a->own.textfile != NULL) + a->own.is_once > 1)
+  if ((a->listen != NULL) + (a->textfile != NULL) + a->is_once > 1)
     return say_usage("metrics", "--listen, --textfile and --once exclude each other");
   return 0;
 }
@@ -172,17 +167,16 @@ static int metrics_run(void *data)
   session s;
   int code;
 
-  if (!a->own.is_once)
+  if (!a->is_once)
     signals_outlive_readers();
-  code = session_start(&s, &a->line, &a->connection);
+  code = session_start(&s, &a->line);
   if (code == 0) {
-    e.names_max = a->own.names_max;
+    e.names_max = a->names_max;
     e.sampler.client = s.client;
     e.sampler.wants_findings = true;
     e.sampler.pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
-    e.sampler.budget = a->own.is_once || a->own.textfile != NULL ? 0 : INSPECTIONS;
-    code = a->own.is_once || a->own.textfile != NULL ? metrics_once(&e, &s, &a->own)
-                                                     : serve(&e, &a->own);
+    e.sampler.budget = a->is_once || a->textfile != NULL ? 0 : INSPECTIONS;
+    code = a->is_once || a->textfile != NULL ? metrics_once(&e, &s, a) : serve(&e, a);
   }
   sampler_free(&e.sampler);
   watch_text_free(&e.text);
@@ -199,10 +193,8 @@ const command metrics_command = {
                 "dibs metrics --once | promtool check metrics" },
   .notes = "A scrape inspects at most 500 names and is cached for 5s.",
   .check = metrics_check, .is_in_view = true,
-  OPTIONS({ rows, offsetof(metrics_arguments, own) },
-          GROUP(options_common, metrics_arguments, line),
-          GROUP(options_connection, metrics_arguments, connection)),
-  ARGUMENTS(metrics_arguments, .connection = CONNECTION_DEFAULTS, .own = { .names_max = 50 }),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(metrics_arguments, .line = LINE_DEFAULTS, .names_max = 50),
   .ends_with_reader = true,
   .run = metrics_run
 };

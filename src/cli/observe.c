@@ -203,5 +203,5 @@ static int observe(session *s, const void *data)
 int observe_leaders(const elect_arguments *a)
 {
   signals_end_with_reader();
-  return session_with(&a->line, &a->connection, a->taking.wait.is_none ? look_once : observe, a);
+  return session_with(a, a->taking.wait.is_none ? look_once : observe);
 }

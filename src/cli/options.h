@@ -52,6 +52,9 @@ struct option_set {
 /* In a `command`: the sets of rows, and the struct of the options with its defaults. */
 #define OPTIONS(...) .options = (const option_set[]){ __VA_ARGS__, { NULL, 0 } }
 #define GROUP(rows, s, f) { rows, offsetof(s, f) }
+/* Those of every subcommand, and of one that asks a server, in its command_line. */
+#define COMMON { options_common, 0 }
+#define SERVER GROUP(options_connection, command_line, connection)
 #define ARGUMENTS(s, ...) .size = sizeof(s), .defaults = &(const s){ __VA_ARGS__ }
 
 #define OPTION_WANTS_HELP (-1)
@@ -106,6 +109,7 @@ int option_bad_value(const option_given *g, const char *allowed);
 /* ---- rows ---- */
 
 extern const option_row options_common[];
+extern const option_row options_connection[];    /* connection.c */
 
 /* The same without --json, for output that is no data. */
 #define OPTIONS_OF_TEXT (options_common + 1)

@@ -17,7 +17,6 @@
 
 typedef struct ping_arguments {
   command_line line;
-  connection_options connection;
   int count;              /* 0: until interrupted */
   int32_t interval_ms;
 } ping_arguments;
@@ -104,15 +103,22 @@ static bool goes_on(const ping_arguments *a, const ping_figures *f)
   return !is_interrupted && (a->count == 0 || f->sent < a->count);
 }
 
-static int ping(session *s, const ping_arguments *a)
+static int ping(session *s, const void *data)
 {
+  const struct sigaction action = { .sa_handler = interrupt };
+  const ping_arguments *a = data;
   ping_figures f = { .sent = 0 };
   dibs_error last = DIBS_ERROR_INIT;
   int code = CODE_UNREACHABLE;
 
+  sigaction(SIGINT, &action, NULL);
+  if (!a->line.wants_json && !a->line.is_quiet) {
+    printf("PING %s\n", s->shown_url);
+    fflush(stdout);
+  }
   while (goes_on(a, &f)) {
     int64_t next = clock_ms() + a->interval_ms;
-    int32_t limit_ms = a->connection.connect_timeout_ms;
+    int32_t limit_ms = a->line.connection.connect_timeout_ms;
     uint64_t us = 0;
     dibs_status status = dibs_ping(s->client, limit_ms == 0 ? PATIENCE_MS : limit_ms, &us);
     dibs_error error = session_error(s->client, status);
@@ -134,33 +140,13 @@ static int ping(session *s, const ping_arguments *a)
   return code;
 }
 
-static int ping_run(void *data)
-{
-  const ping_arguments *a = data;
-  struct sigaction action = { .sa_handler = interrupt };
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
-
-  if (code == 0) {
-    sigaction(SIGINT, &action, NULL);
-    if (!a->line.wants_json && !a->line.is_quiet) {
-      printf("PING %s\n", s.shown_url);
-      fflush(stdout);
-    }
-    code = ping(&s, a);
-  }
-  session_close(&s);
-  return code;
-}
-
 const command ping_command = {
   .name = "ping", .operands = "", .summary = "measure round trips to the server",
   .examples = { "dibs ping", "dibs ping --count 3",
                 "dibs ping -i 200ms -u rediss://cache.example.org",
                 "dibs ping -q --count 1 && echo up" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, ping_arguments, line),
-          GROUP(options_connection, ping_arguments, connection)),
-  ARGUMENTS(ping_arguments, .connection = CONNECTION_DEFAULTS, .interval_ms = 1000),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(ping_arguments, .line = LINE_DEFAULTS, .interval_ms = 1000),
   .ends_with_reader = true,
-  .run = ping_run
+  .work = ping
 };

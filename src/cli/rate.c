@@ -17,7 +17,6 @@
 
 typedef struct rate_arguments {
   command_line line;
-  connection_options connection;
   wait_option wait;
   bool is_per_client;
 } rate_arguments;
@@ -48,11 +47,6 @@ static int fault(session *s, dibs_status status, const char *name)
   return facts.code;
 }
 
-static int with_session(const rate_arguments *a, int (*work)(session *s, const void *data))
-{
-  return session_with(&a->line, &a->connection, work, a);
-}
-
 /* ---- set ---- */
 
 /* What was taken counts on where a rate is set already. */
@@ -63,13 +57,11 @@ static int set_rate(session *s, const void *data)
   dibs_status status;
   int32_t interval_ms = 0;
   char shown[200];
-  int code = operand_number("rate", &a->line, 1, PERMITS_MAX, &rate.permits);
 
-  if (code != 0)
-    return code;
   if (!duration_read(a->line.operands[2], &interval_ms) || interval_ms < 1)
     return say_usage("rate", "\"%s\" is no time from 1ms to 24d; write 500ms, 10s or 1m",
                      printable(a->line.operands[2], shown, sizeof(shown)));
+  rate.permits = a->line.count;
   rate.interval_ms = interval_ms;
   rate.type = a->is_per_client ? DIBS_RATE_PER_CLIENT : DIBS_RATE_OVERALL;
   status = dibs_rate_limiter_set(s->client, a->line.operands[0], &rate, DIBS_RATE_UPDATE);
@@ -78,11 +70,6 @@ static int set_rate(session *s, const void *data)
   if (status == DIBS_BUSY)               /* set meanwhile, perhaps to another rate */
     status = dibs_rate_limiter_set(s->client, a->line.operands[0], &rate, DIBS_RATE_UPDATE);
   return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
-}
-
-static int rate_set(const void *data)
-{
-  return with_session(data, set_rate);
 }
 
 /* ---- take ---- */
@@ -116,25 +103,15 @@ static int no_room(const rate_arguments *a, dibs_status status, int64_t wait_ms)
 static int take(session *s, const void *data)
 {
   const rate_arguments *a = data;
-  int64_t permits = 1, wait_ms = 0;
+  int64_t wait_ms = 0;
   dibs_status status;
-  int code = 0;
 
-  if (a->line.operand_count > 1)
-    code = operand_number("rate", &a->line, 1, PERMITS_MAX, &permits);
-  if (code != 0)
-    return code;
-  status = take_now_or_wait(s, a, (uint32_t)permits, &wait_ms);
+  status = take_now_or_wait(s, a, (uint32_t)a->line.count, &wait_ms);
   if (status == DIBS_CANCELLED)
     return interrupt_code();
   if (status == DIBS_BUSY || status == DIBS_TIMED_OUT)
     return no_room(a, status, wait_ms);
   return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
-}
-
-static int rate_take(const void *data)
-{
-  return with_session(data, take);
 }
 
 /* ---- look, forget ---- */
@@ -164,13 +141,6 @@ static int show_one(session *s, const void *data, const char *name)
   return CODE_OK;
 }
 
-static int rate_show(const void *data)
-{
-  const rate_arguments *a = data;
-
-  return session_each(&a->line, &a->connection, show_one, a);
-}
-
 static int forget(session *s, const void *data)
 {
   const rate_arguments *a = data;
@@ -179,16 +149,13 @@ static int forget(session *s, const void *data)
   return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
 }
 
-static int rate_rm(const void *data)
-{
-  return with_session(data, forget);
-}
-
 static int rate_run(void *data)
 {
   static const verb verbs[] = {
-    { "set", "NAME N TIME", 3, 3, rate_set },   { "take", "NAME [K]", 1, 2, rate_take },
-    { "show", "NAME...", 1, 1000, rate_show },  { "rm", "NAME", 1, 1, rate_rm },
+    { "set", "NAME N TIME", 3, 3, .work = set_rate, .count = { 1, PERMITS_MAX } },
+    { "take", "NAME [K]", 1, 2, .work = take, .count = { 1, PERMITS_MAX } },
+    { "show", "NAME...", 1, 1000, .one = show_one },
+    { "rm", "NAME", 1, 1, .work = forget },
   };
 
   return verb_run("rate", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
@@ -205,8 +172,7 @@ const command rate_command = {
   .examples = { "dibs rate set partner-api 10 1s",
                 "dibs rate take partner-api && curl https://partner.example/",
                 "dibs rate take -n partner-api || echo later" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, rate_arguments, line),
-          GROUP(options_connection, rate_arguments, connection)),
-  ARGUMENTS(rate_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(rate_arguments, .line = LINE_DEFAULTS),
   .run = rate_run
 };

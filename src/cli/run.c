@@ -225,7 +225,7 @@ int run_prepare(run *r)
   int code = open_report(r);
 
   if (code == 0)
-    code = session_prepare(&r->session, r->line, r->connection);
+    code = session_prepare(&r->session, r->line);
   if (code != 0)
     return code;
   r->order = (take_order) { .target = &r->target, .options = r->taking,
@@ -316,7 +316,6 @@ typedef struct run_arguments {
   kind_options what;
   taking_options taking;
   run_options run;
-  connection_options connection;
 } run_arguments;
 
 /* As a command it would be missed only once the lock is there. */
@@ -353,7 +352,7 @@ static int find_target_and_command(run *r, const run_arguments *a)
 static int run_check(void *data)
 {
   run_arguments *a = data;
-  int code = taking_check("run", &a->taking, &a->connection);
+  int code = taking_check("run", &a->taking, &a->line);
 
   if (code == 0)
     code = run_options_check("run", &a->run, &a->taking);
@@ -363,7 +362,7 @@ static int run_check(void *data)
 static int run_start(void *data)
 {
   const run_arguments *a = data;
-  run r = { .line = &a->line, .connection = &a->connection, .taking = &a->taking,
+  run r = { .line = &a->line, .taking = &a->taking,
             .options = &a->run, .word = "run", RUN_NOTHING_OPEN };
 
   return run_command_once(&r, find_target_and_command(&r, a));
@@ -384,9 +383,8 @@ const command run_command = {
           GROUP(options_plain, run_arguments, what),
           GROUP(options_taking, run_arguments, taking),
           GROUP(options_run, run_arguments, run),
-          GROUP(options_common, run_arguments, line),
-          GROUP(options_connection, run_arguments, connection)),
-  ARGUMENTS(run_arguments, .connection = CONNECTION_DEFAULTS,
+          COMMON, SERVER),
+  ARGUMENTS(run_arguments, .line = LINE_DEFAULTS,
             .taking = TAKING_DEFAULTS,
             .run = RUN_DEFAULTS),
   .check = run_check,

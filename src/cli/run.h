@@ -28,7 +28,6 @@ typedef struct run_job {
 
 typedef struct run {
   const command_line *line;
-  const connection_options *connection;
   const taking_options *taking;
   const run_options *options;
   const elect_arguments *elect;   /* NULL: dibs run */

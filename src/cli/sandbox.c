@@ -207,7 +207,7 @@ const command sandbox_command = {
   .examples = { "dibs sandbox -- make check", "dibs sandbox --cluster 3 -- make check",
                 "dibs sandbox --quorum 3 -- sh -c 'cat \"$DIBS_SANDBOX\"'   # its servers",
                 "dibs sandbox --sentinel --keep" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, sandbox_arguments, line)),
+  OPTIONS({ rows, 0 }, COMMON),
   ARGUMENTS(sandbox_arguments, .cluster = 0),
   .run = sandbox_run
 };

@@ -56,8 +56,11 @@ static int print_free(session *s, const acquire_arguments *a, uint32_t limit)
   return CODE_OK;
 }
 
-static int set_permits(session *s, const acquire_arguments *a, uint32_t permits)
+/* Another number of one that is there, too. */
+static int set_permits(session *s, const void *data)
 {
+  const acquire_arguments *a = data;
+  uint32_t permits = (uint32_t)a->line.count;
   dibs_status status = dibs_semaphore_set(s->client, dibs_text(a->line.operands[0]), permits, 0,
                                           NULL);
 
@@ -66,9 +69,10 @@ static int set_permits(session *s, const acquire_arguments *a, uint32_t permits)
   return print_free(s, a, permits);
 }
 
-static int init(session *s, const acquire_arguments *a, uint32_t permits)
+static int init(session *s, const void *data)
 {
-  uint32_t have = permits;
+  const acquire_arguments *a = data;
+  uint32_t permits = (uint32_t)a->line.count, have = permits;
   dibs_status status =
       dibs_semaphore_set(s->client, dibs_text(a->line.operands[0]), permits,
                          DIBS_SEMAPHORE_IF_ABSENT, &have);
@@ -77,7 +81,7 @@ static int init(session *s, const acquire_arguments *a, uint32_t permits)
   if (status != DIBS_OK)
     return wrong_kind(s, a->line.operands[0], status);
   if (have == permits)
-    return set_permits(s, a, permits);   /* from now on it stays, unused or not */
+    return set_permits(s, a);            /* from now on it stays, unused or not */
   printable(a->line.operands[0], shown, sizeof(shown));
   return say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                       .name = a->line.operands[0] },
@@ -85,88 +89,58 @@ static int init(session *s, const acquire_arguments *a, uint32_t permits)
                    have, plural_s(have), shown, permits);
 }
 
-static int resize(session *s, const acquire_arguments *a, uint32_t permits)
+/* Of a semaphore: 0. Otherwise the code after saying why not, and what sets `number` permits. */
+static int find(session *s, const char *name, const char *number, dibs_inspection **ret_inspection)
 {
-  dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, dibs_text(a->line.operands[0]), &inspection);
-  bool is_there = status == DIBS_OK && inspection->kind == DIBS_KIND_SEMAPHORE;
-  bool is_other = status == DIBS_OK && !is_there && inspection->fence != 0;
+  dibs_inspection *found = NULL;
+  dibs_status status = dibs_inspect(s->client, dibs_text(name), &found);
+  bool is_other = status == DIBS_OK && found->kind != DIBS_KIND_SEMAPHORE && found->fence != 0;
   char shown[600];
 
-  dibs_inspection_free(inspection);
+  if (status == DIBS_OK && found->kind == DIBS_KIND_SEMAPHORE) {
+    *ret_inspection = found;
+    return 0;
+  }
+  dibs_inspection_free(found);
   if (status != DIBS_OK || is_other)
-    return wrong_kind(s, a->line.operands[0], is_other ? DIBS_ERR_WRONG_TYPE : status);
-  if (is_there)
-    return set_permits(s, a, permits);
-  printable(a->line.operands[0], shown, sizeof(shown));
+    return wrong_kind(s, name, is_other ? DIBS_ERR_WRONG_TYPE : status);
   return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
-                                      .name = a->line.operands[0] },
-                   "%s is no semaphore yet: dibs sem set %s %u", shown, shown, permits);
+                                      .name = name },
+                   "%s is no semaphore yet: dibs sem set %s %s",
+                   printable(name, shown, sizeof(shown)), shown, number);
 }
 
-static int with_permits(const acquire_arguments *a,
-                        int (*work)(session *s, const acquire_arguments *a, uint32_t permits))
+static int resize(session *s, const void *data)
 {
-  int64_t permits = 0;
-  session s;
-  int code = operand_number("sem", &a->line, 0, DIBS_PERMITS_MAX, &permits);
+  const acquire_arguments *a = data;
+  dibs_inspection *found;
+  char number[24];
+  int code;
 
+  snprintf(number, sizeof(number), "%" PRId64, a->line.count);
+  code = find(s, a->line.operands[0], number, &found);
   if (code != 0)
     return code;
-  code = session_start(&s, &a->line, &a->connection);
-  if (code == 0)
-    code = work(&s, a, (uint32_t)permits);
-  session_close(&s);
-  return code;
-}
-
-/* Another number of one that is there, too. */
-static int sem_set(const void *data)
-{
-  return with_permits(data, set_permits);
+  dibs_inspection_free(found);
+  return set_permits(s, a);
 }
 
 static int show_one(session *s, const void *data, const char *name)
 {
   const acquire_arguments *a = data;
-  dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, dibs_text(name), &inspection);
-  bool is_there = status == DIBS_OK && inspection->kind == DIBS_KIND_SEMAPHORE;
-  bool is_other = status == DIBS_OK && !is_there && inspection->fence != 0;
+  dibs_inspection *found;
   char shown[600];
+  int code = find(s, name, "N", &found);
 
-  printable(name, shown, sizeof(shown));
-  if (is_there && a->line.wants_json)
-    json_print(show_json(inspection, s->is_private));
-  else if (is_there)
-    printf("%s  %u free of %u\n", shown,
-           inspection->limit > inspection->used ? inspection->limit - inspection->used : 0,
-           inspection->limit);
-  dibs_inspection_free(inspection);
-  if (is_there)
-    return CODE_OK;
-  if (status != DIBS_OK || is_other)
-    return wrong_kind(s, name, is_other ? DIBS_ERR_WRONG_TYPE : status);
-  return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
-                                      .name = name },
-                   "%s is no semaphore yet: dibs sem set %s N", shown, shown);
-}
-
-static int sem_show(const void *data)
-{
-  const acquire_arguments *a = data;
-
-  return session_each(&a->line, &a->connection, show_one, a);
-}
-
-static int sem_init(const void *data)
-{
-  return with_permits(data, init);
-}
-
-static int sem_resize(const void *data)
-{
-  return with_permits(data, resize);
+  if (code != 0)
+    return code;
+  if (a->line.wants_json)
+    json_print(show_json(found, s->is_private));
+  else
+    printf("%s  %u free of %u\n", printable(name, shown, sizeof(shown)),
+           found->limit > found->used ? found->limit - found->used : 0, found->limit);
+  dibs_inspection_free(found);
+  return CODE_OK;
 }
 
 static int delete(session *s, const void *data)
@@ -179,13 +153,6 @@ static int delete(session *s, const void *data)
     return say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY", .name = name },
                      "%s is in use; nothing was done", printable(name, shown, sizeof(shown)));
   return status == DIBS_OK ? CODE_OK : wrong_kind(s, name, status);
-}
-
-static int sem_rm(const void *data)
-{
-  const acquire_arguments *a = data;
-
-  return session_with(&a->line, &a->connection, delete, a);
 }
 
 /* ---- permits ---- */
@@ -212,8 +179,7 @@ static int sem_drain(const void *data)
 static int sem_release(const void *data)
 {
   const acquire_arguments *a = data;
-  const release_arguments own = { .line = a->line, .connection = a->connection,
-                                  .note = NULL };
+  const release_arguments own = { .line = a->line };
 
   return token_release(&own);
 }
@@ -221,8 +187,7 @@ static int sem_release(const void *data)
 static int sem_renew(const void *data)
 {
   const acquire_arguments *a = data;
-  const renew_arguments own = { .line = a->line, .connection = a->connection,
-                                .ttl_ms = a->taking.ttl_ms };
+  const renew_arguments own = { .line = a->line, .ttl_ms = a->taking.ttl_ms };
 
   return token_renew(&own);
 }
@@ -231,20 +196,20 @@ static int sem_wait(const void *data)
 {
   const acquire_arguments *a = data;
 
-  return wait_until_free(&a->line, &a->connection, &a->taking.wait);
+  return wait_until_free(&a->line, &a->taking.wait);
 }
 
 static int sem_ls(const void *data)
 {
   const acquire_arguments *a = data;
 
-  return status_of_kind(&a->line, &a->connection, KIND_SEMAPHORE);
+  return status_of_kind(&a->line, KIND_SEMAPHORE);
 }
 
 static int sem_check(void *data)
 {
   acquire_arguments *a = data;
-  int code = taking_check("sem", &a->taking, &a->connection);
+  int code = taking_check("sem", &a->taking, &a->line);
 
   return code != 0 ? code : kind_check("sem", &a->what);
 }
@@ -252,13 +217,18 @@ static int sem_check(void *data)
 static int sem_run(void *data)
 {
   static const verb verbs[] = {
-    { "set", "NAME N", 2, 2, sem_set },         { "show", "NAME...", 1, 1000, sem_show },
-    { "ls", "[PATTERN]", 0, 1, sem_ls },        { "rm", "NAME", 1, 1, sem_rm },
+    { "set", "NAME N", 2, 2, .work = set_permits, .count = { 0, DIBS_PERMITS_MAX } },
+    { "show", "NAME...", 1, 1000, .one = show_one },
+    { "ls", "[PATTERN]", 0, 1, .run = sem_ls },
+    { "rm", "NAME", 1, 1, .work = delete },
     /* of 0.5 */
-    { "init", "NAME N", 2, 2, sem_init },       { "resize", "NAME N", 2, 2, sem_resize },
-    { "acquire", "NAME", 1, 1, sem_acquire },   { "drain", "NAME", 1, 1, sem_drain },
-    { "release", "TOKEN", 1, 1, sem_release },  { "renew", "TOKEN", 1, 1, sem_renew },
-    { "wait", "NAME", 1, 1, sem_wait },
+    { "init", "NAME N", 2, 2, .work = init, .count = { 0, DIBS_PERMITS_MAX } },
+    { "resize", "NAME N", 2, 2, .work = resize, .count = { 0, DIBS_PERMITS_MAX } },
+    { "acquire", "NAME", 1, 1, .run = sem_acquire },
+    { "drain", "NAME", 1, 1, .run = sem_drain },
+    { "release", "TOKEN", 1, 1, .run = sem_release },
+    { "renew", "TOKEN", 1, 1, .run = sem_renew },
+    { "wait", "NAME", 1, 1, .run = sem_wait },
   };
 
   return verb_run("sem", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
@@ -280,9 +250,8 @@ const command sem_command = {
   OPTIONS(GROUP(options_permits, acquire_arguments, what),
           GROUP(options_taking, acquire_arguments, taking),
           GROUP(options_token, acquire_arguments, token),
-          GROUP(options_common, acquire_arguments, line),
-          GROUP(options_connection, acquire_arguments, connection)),
-  ARGUMENTS(acquire_arguments, .connection = CONNECTION_DEFAULTS, .taking = TAKING_DEFAULTS),
+          COMMON, SERVER),
+  ARGUMENTS(acquire_arguments, .line = LINE_DEFAULTS, .taking = TAKING_DEFAULTS),
   .check = sem_check,
   .run = sem_run
 };

@@ -134,20 +134,23 @@ static char *join_urls(const connection_options *c)
 /* What the options say. NULL in `s->url`: nothing, and the library looks elsewhere. */
 static int find_url(session *s)
 {
-  if (s->connection->wants_local)
+  const connection_options *c = &s->line->connection;
+
+  if (c->wants_local)
     s->url = strdup("local:");
-  else if (s->connection->url_count > 0)
-    s->url = join_urls(s->connection);
+  else if (c->url_count > 0)
+    s->url = join_urls(c);
   else
     return 0;
   return s->url == NULL ? CODE_INTERNAL : 0;
 }
 
-int session_prepare(session *s, const command_line *line, const connection_options *c)
+int session_prepare(session *s, const command_line *line)
 {
+  const connection_options *c = &line->connection;
   int code;
 
-  *s = (session) { .line = line, .connection = c };
+  *s = (session) { .line = line };
   code = find_url(s);
   if (code != 0)
     return code;
@@ -189,7 +192,7 @@ static void report_event(const dibs_event *event, void *data)
 
 static void fill_options(session *s, dibs_options *o)
 {
-  const connection_options *c = s->connection;
+  const connection_options *c = &s->line->connection;
 
   /* session_open() says it itself. */
   o->flags |= c->refuses_local ? DIBS_CLIENT_NO_LOCAL : DIBS_CLIENT_LOCAL;
@@ -270,33 +273,32 @@ int session_open(session *s, const char *program)
   return 0;
 }
 
-int session_start(session *s, const command_line *line, const connection_options *c)
+int session_start(session *s, const command_line *line)
 {
-  int code = session_prepare(s, line, c);
+  int code = session_prepare(s, line);
 
   return code != 0 ? code : session_open(s, NULL);
 }
 
-int session_with(const command_line *line, const connection_options *c,
-                 int (*work)(session *s, const void *data), const void *data)
+int session_with(const void *options, session_work *work)
 {
   session s;
-  int code = session_start(&s, line, c);
+  int code = session_start(&s, options);
 
   if (code == 0)
-    code = work(&s, data);
+    code = work(&s, options);
   session_close(&s);
   return code;
 }
 
-int session_each(const command_line *line, const connection_options *c,
-                 int (*one)(session *s, const void *data, const char *name), const void *data)
+int session_each(const void *options, session_one *one)
 {
+  const command_line *line = options;
   session s;
-  int code = session_start(&s, line, c);
+  int code = session_start(&s, line);
 
   for (int i = 0; i < line->operand_count && (code == CODE_OK || code == CODE_NO); i++) {
-    int next = one(&s, data, line->operands[i]);
+    int next = one(&s, options, line->operands[i]);
 
     code = next == CODE_OK ? code : next;
   }

@@ -5,12 +5,11 @@
 
 #include <dibs/dibs.h>
 
-#include "cli/connection.h"
+#include "cli/options.h"
 #include "cli/environment.h"
 
-typedef struct session {
+struct session {
   const command_line *line;
-  const connection_options *connection;
   dibs_client *client;
   int32_t request_ms;   /* the limit of a request, as the options and the URL say */
   bool is_private;
@@ -19,27 +18,26 @@ typedef struct session {
   char *password;   /* from --askpass or --pass-file; NULL */
   const char *password_file;     /* --pass-file, if it can be read again: no pipe; NULL */
   char note[DIBS_NOTE_MAX + 1];  /* --note, and where we are; see graph.h */
-} session;
+};
 
-/* Finds URL and password; asks for the latter on the terminal where that is wanted. `line` and `c`
- * live until the session is closed. Returns 0, or an exit code after saying why. */
-int session_prepare(session *s, const command_line *line, const connection_options *c);
+/* Finds URL and password; asks for the latter on the terminal where that is wanted. `line`
+ * lives until the session is closed. Returns 0, or an exit code after saying why. */
+int session_prepare(session *s, const command_line *line);
 
 /* Opens the client. `program` is shown as the holder's program; NULL: dibs. Returns 0, or
  * an exit code after saying why. */
 int session_open(session *s, const char *program);
 
 /* Both. */
-int session_start(session *s, const command_line *line, const connection_options *c);
+int session_start(session *s, const command_line *line);
 
-/* Does `work` in a session of its own: returns its exit code, or that of the start. */
-int session_with(const command_line *line, const connection_options *c,
-                 int (*work)(session *s, const void *data), const void *data);
+/* Does `work` in a session of its own: returns its exit code, or that of the start. `options`, as
+ * of a subcommand, begins with a command_line. */
+int session_with(const void *options, session_work *work);
 
 /* Does `one` for each operand in one session. What is not CODE_OK or CODE_NO ends it, and is the
  * code; CODE_NO is, too, if one of them was. */
-int session_each(const command_line *line, const connection_options *c,
-                 int (*one)(session *s, const void *data, const char *name), const void *data);
+int session_each(const void *options, session_one *one);
 
 /* Copes with any stage; wipes the password. */
 void session_close(session *s);

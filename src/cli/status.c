@@ -21,7 +21,6 @@
 
 typedef struct status_arguments {
   command_line line;
-  connection_options connection;
   bool only_held, only_waiting, shows_free;
   enum status_order order;
   enum kind_filter kind;
@@ -229,7 +228,7 @@ static int show_once(session *s, const status_arguments *a)
 static int status(const status_arguments *a)
 {
   session s;
-  int code = session_start(&s, &a->line, &a->connection);
+  int code = session_start(&s, &a->line);
 
   if (code == 0)
     code = show_once(&s, a);
@@ -245,9 +244,9 @@ static int status(const status_arguments *a)
   return code == CODE_NO && !a->asks_by_code ? CODE_OK : code;
 }
 
-int status_of_kind(const command_line *line, const connection_options *c, enum kind_filter kind)
+int status_of_kind(const command_line *line, enum kind_filter kind)
 {
-  const status_arguments a = { .line = *line, .connection = *c, .kind = kind };
+  const status_arguments a = { .line = *line, .kind = kind };
 
   return status(&a);
 }
@@ -264,9 +263,8 @@ const command status_command = {
   .examples = { "dibs status --held 'orders:*'", "dibs status --watch --sort wait",
                 "dibs status --graph        # the wait-for graph",
                 "dibs status --json | jq -r 'select(.state == \"held\") | .name'" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, status_arguments, line),
-          GROUP(options_connection, status_arguments, connection)),
-  ARGUMENTS(status_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(status_arguments, .line = LINE_DEFAULTS),
   .ends_with_reader = true,
   .run = status_run
 };

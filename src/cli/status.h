@@ -6,6 +6,6 @@
 #include "cli/object.h"
 
 /* Shows all names of one kind, or those that match the first operand; the exit code. */
-int status_of_kind(const command_line *line, const connection_options *c, enum kind_filter kind);
+int status_of_kind(const command_line *line, enum kind_filter kind);
 
 #endif

@@ -105,9 +105,9 @@ const option_row options_taking[] = {
 
 /* ---- values that contradict each other ---- */
 
-int taking_check(const char *subcommand, taking_options *t, connection_options *c)
+int taking_check(const char *subcommand, taking_options *t, command_line *line)
 {
-  c->note = t->note;
+  line->connection.note = t->note;
   /* A hard cap below the default lease shortens the lease; below a given one it is a
    * contradiction. */
   if (t->max_hold_ms != 0 && t->max_hold_ms < t->ttl_ms)

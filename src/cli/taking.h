@@ -3,7 +3,7 @@
 #ifndef CLI_TAKING_H
 #define CLI_TAKING_H
 
-#include "cli/connection.h"
+#include "cli/options.h"
 
 #define TTL_MS_DEFAULT 30000
 #define TTL_MS_MIN 500         /* room for a renewal, a signal and a kill, one after another */
@@ -40,7 +40,7 @@ extern const option_row options_kind[], options_plain[], options_permits[], opti
 
 /* Refuse values that contradict each other. The first also sets `ttl_ms` where it was not given,
  * and the note of the client. 0, or CODE_USAGE after saying what is wrong. */
-int taking_check(const char *subcommand, taking_options *t, connection_options *c);
+int taking_check(const char *subcommand, taking_options *t, command_line *line);
 int kind_check(const char *subcommand, const kind_options *k);
 
 #endif

@@ -66,7 +66,7 @@ static int renew_token(session *s, const void *data)
 
 int token_renew(const renew_arguments *a)
 {
-  return session_with(&a->line, &a->connection, renew_token, a);
+  return session_with(a, renew_token);
 }
 
 static int release_token(session *s, const void *data)
@@ -81,14 +81,14 @@ static int release_token(session *s, const void *data)
 
 int token_release(const release_arguments *a)
 {
-  const break_arguments broken = { .line = a->line, .connection = a->connection, .note = a->note,
+  const break_arguments broken = { .line = a->line, .note = a->note,
                                    .only_fence = a->only_fence, .is_confirmed = a->is_confirmed };
 
   if (a->is_forced)
     return break_name(&broken);
   if (a->is_confirmed || a->only_fence != 0 || a->note != NULL)
     return say_usage("release", "--yes, --fence and --note belong to dibs break NAME");
-  return session_with(&a->line, &a->connection, release_token, a);
+  return session_with(a, release_token);
 }
 
 static int renew_run(void *data)
@@ -107,9 +107,8 @@ const command renew_command = {
   .examples = { "dibs renew \"$token\"", "dibs renew -t 5m \"$token\"",
                 "dibs renew -v \"$token\"            # prints the milliseconds left",
                 "dibs renew \"$DIBS_TOKEN\" || exit   # inside dibs run; 79: it is lost" },
-  OPTIONS({ renew_rows, 0 }, GROUP(options_common, renew_arguments, line),
-          GROUP(options_connection, renew_arguments, connection)),
-  ARGUMENTS(renew_arguments, .connection = CONNECTION_DEFAULTS, .ttl_ms = TTL_MS_DEFAULT),
+  OPTIONS({ renew_rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(renew_arguments, .line = LINE_DEFAULTS, .ttl_ms = TTL_MS_DEFAULT),
   .run = renew_run
 };
 
@@ -119,8 +118,7 @@ const command release_command = {
   .examples = { "dibs release \"$token\" || echo 'it had been lost'",
                 "dibs release \"$DIBS_TOKEN\"   # inside dibs run: the command is stopped",
                 "dibs break nightly             # the lock of another client" },
-  OPTIONS({ release_rows, 0 }, GROUP(options_common, release_arguments, line),
-          GROUP(options_connection, release_arguments, connection)),
-  ARGUMENTS(release_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ release_rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(release_arguments, .line = LINE_DEFAULTS),
   .run = release_run
 };

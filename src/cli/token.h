@@ -3,17 +3,15 @@
 #ifndef CLI_TOKEN_H
 #define CLI_TOKEN_H
 
-#include "cli/connection.h"
+#include "cli/options.h"
 
 typedef struct renew_arguments {
   command_line line;
-  connection_options connection;
   int32_t ttl_ms;
 } renew_arguments;
 
 typedef struct release_arguments {
   command_line line;
-  connection_options connection;
   bool is_forced, is_confirmed;
   uint64_t only_fence;         /* 0: any */
   const char *note;

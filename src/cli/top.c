@@ -17,18 +17,13 @@
 #include "cli/top_record.h"
 #include "cli/top_source.h"
 
-typedef struct top_own {
+typedef struct top_arguments {
+  command_line line;
   enum watch_order order;
   bool shows_free, is_once, asks_by_code;
   uint32_t limit;
   int32_t every_ms;
   const char *record, *replay, *at;
-} top_own;
-
-typedef struct top_arguments {
-  command_line line;
-  connection_options connection;
-  top_own own;
 } top_arguments;
 
 #define ORDER_CHOICE(order, word) { #word, order },
@@ -37,16 +32,18 @@ static const option_choice order_choices[] = {
 };
 
 static const option_row option_rows[] = {
-  { "all", 'a', NULL, FLAG(top_own, shows_free), "free locks too" },
-  { "sort", 0, "KEY", ONE_OF(top_own, order, order_choices),
+  { "all", 'a', NULL, FLAG(top_arguments, shows_free), "free locks too" },
+  { "sort", 0, "KEY", ONE_OF(top_arguments, order, order_choices),
     "by " WATCH_ORDER_WORDS " (wait)" },
-  { "once", 0, NULL, FLAG(top_own, is_once), "print one table, also on a terminal" },
-  { "interval", 'i', "DUR", DURATION(top_own, every_ms, 100), "read the servers every DUR (2s)" },
-  { "limit", 0, "N", UINT32(top_own, limit, 1, 100000), "the first N names in that order (50)" },
-  { "exit-code", 0, NULL, FLAG(top_own, asks_by_code), "a table: exit 1 if nothing is held" },
-  { "record", 0, "FILE", OUTPUT(top_own, record), "append each reading to FILE, as JSON" },
-  { "replay", 0, "FILE", TEXT(top_own, replay), "show what was recorded" },
-  { "at", 0, "TIME", TEXT(top_own, at), "begin there: HH:MM, or YYYY-MM-DD HH:MM" },
+  { "once", 0, NULL, FLAG(top_arguments, is_once), "print one table, also on a terminal" },
+  { "interval", 'i', "DUR", DURATION(top_arguments, every_ms, 100),
+    "read the servers every DUR (2s)" },
+  { "limit", 0, "N", UINT32(top_arguments, limit, 1, 100000),
+    "the first N names in that order (50)" },
+  { "exit-code", 0, NULL, FLAG(top_arguments, asks_by_code), "a table: exit 1 if nothing is held" },
+  { "record", 0, "FILE", OUTPUT(top_arguments, record), "append each reading to FILE, as JSON" },
+  { "replay", 0, "FILE", TEXT(top_arguments, replay), "show what was recorded" },
+  { "at", 0, "TIME", TEXT(top_arguments, at), "begin there: HH:MM, or YYYY-MM-DD HH:MM" },
   { .name = NULL },
 };
 
@@ -111,8 +108,8 @@ static int print_reading(const top_arguments *a, const top_reading *r)
 
   if (rows == NULL)
     return say_no_memory();
-  count = watch_select(&r->table, a->own.order, "", a->own.shows_free, r->at_ms, rows);
-  shown = count < a->own.limit ? count : a->own.limit;
+  count = watch_select(&r->table, a->order, "", a->shows_free, r->at_ms, rows);
+  shown = count < a->limit ? count : a->limit;
   if (a->line.wants_json)
     json_print(top_json(r, rows, shown));
   else
@@ -120,7 +117,7 @@ static int print_reading(const top_arguments *a, const top_reading *r)
   if (count > shown)
     say_softly("%zu more name%s; --limit shows more", count - shown, plural_s(count - shown));
   free(rows);
-  return count == 0 && a->own.asks_by_code ? CODE_NO : CODE_OK;
+  return count == 0 && a->asks_by_code ? CODE_NO : CODE_OK;
 }
 
 static const char *pattern_of(const top_arguments *a)
@@ -164,7 +161,7 @@ static bool wants_screen(const top_arguments *a)
 {
   const char *hindrance = screen_hindrance();
 
-  if (a->own.is_once || a->line.wants_json)
+  if (a->is_once || a->line.wants_json)
     return false;
   if (hindrance != NULL && hindrance[0] != '\0')
     say_softly("%s", hindrance);
@@ -186,12 +183,12 @@ static bool open_screen(top_live *live)
 static int top_serve(const top_arguments *a, top_live *live)
 {
   session s;
-  int code = session_start(&s, &a->line, &a->connection);
+  int code = session_start(&s, &a->line);
 
   live->session = &s;
   if (code == 0 && open_screen(live))
     code = top_live_run(live);
-  else if (code == 0 && live->record->path != NULL && !a->own.is_once)
+  else if (code == 0 && live->record->path != NULL && !a->is_once)
     code = top_live_record(live);
   else if (code == 0)
     code = top_once(a, s.client, live->record);
@@ -203,11 +200,11 @@ static int top_serve(const top_arguments *a, top_live *live)
 /* Without a screen: one reading, the last unless a time was given. */
 static int top_show_recording(const top_arguments *a, top_live *live)
 {
-  const char *at = a->own.at;
+  const char *at = a->at;
   top_reading r = { 0 };
   char why[200];
   size_t last;
-  int code = top_replay_open(a->own.replay, &live->replay);
+  int code = top_replay_open(a->replay, &live->replay);
 
   if (code != 0)
     return code;
@@ -219,7 +216,7 @@ static int top_show_recording(const top_arguments *a, top_live *live)
     code = print_reading(a, &r);
     top_reading_free(&r);
   } else {
-    code = say_fault(&(message_facts) { .code = CODE_FILE }, "%s: %s", a->own.replay, why);
+    code = say_fault(&(message_facts) { .code = CODE_FILE }, "%s: %s", a->replay, why);
   }
   live->replay = top_replay_close(live->replay);
   return code;
@@ -228,13 +225,13 @@ static int top_show_recording(const top_arguments *a, top_live *live)
 static int top_run(void *data)
 {
   const top_arguments *a = data;
-  top_record record = { .path = a->own.record, .fd = -1, .order = a->own.order,
-                        .shows_free = a->own.shows_free, .limit = a->own.limit };
+  top_record record = { .path = a->record, .fd = -1, .order = a->order,
+                        .shows_free = a->shows_free, .limit = a->limit };
   signal_watch signals;
-  top_live live = { .signals = &signals, .pattern = pattern_of(a), .every_ms = a->own.every_ms,
-                    .order = a->own.order, .shows_free = a->own.shows_free,
+  top_live live = { .signals = &signals, .pattern = pattern_of(a), .every_ms = a->every_ms,
+                    .order = a->order, .shows_free = a->shows_free,
                     .record = &record, .has_screen = wants_screen(a) };
-  bool goes_on = live.has_screen || (record.path != NULL && !a->own.is_once);
+  bool goes_on = live.has_screen || (record.path != NULL && !a->is_once);
   /* Before the signals: this may wait for the reader of a pipe. */
   int code = record.path == NULL ? 0 : top_record_open(&record);
 
@@ -245,7 +242,7 @@ static int top_run(void *data)
       code = say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: cannot wait for signals");
   }
   if (code == 0)
-    code = a->own.replay != NULL ? top_show_recording(a, &live) : top_serve(a, &live);
+    code = a->replay != NULL ? top_show_recording(a, &live) : top_serve(a, &live);
   top_record_close(&record);
   return live.signal == 0 ? code : signals_leave(live.signal, signals.is_by_terminal);
 }
@@ -254,9 +251,9 @@ static int top_check(void *data)
 {
   const top_arguments *a = data;
 
-  if (a->own.replay != NULL && a->line.operand_count > 0)
+  if (a->replay != NULL && a->line.operand_count > 0)
     return say_usage("top", "--replay shows the names that were recorded: PATTERN is for a server");
-  if (a->own.at != NULL && a->own.replay == NULL)
+  if (a->at != NULL && a->replay == NULL)
     return say_usage("top", "--at is a time in a recording: give --replay");
   return 0;
 }
@@ -269,11 +266,9 @@ const command top_command = {
                 "dibs top --record night.json -i 10s >/dev/null &",
                 "dibs top --replay night.json --at 03:12" },
   .notes = "On a terminal a screen: ? shows its keys. Else one table.",
-  OPTIONS({ option_rows, offsetof(top_arguments, own) },
-          GROUP(options_common, top_arguments, line),
-          GROUP(options_connection, top_arguments, connection)),
-  ARGUMENTS(top_arguments, .connection = CONNECTION_DEFAULTS,
-            .own = { .order = WATCH_BY_WAIT, .limit = 50, .every_ms = 2000 }),
+  OPTIONS({ option_rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(top_arguments, .line = LINE_DEFAULTS,
+            .order = WATCH_BY_WAIT, .limit = 50, .every_ms = 2000),
   .ends_with_reader = true,
   .run = top_run
 };

@@ -10,12 +10,34 @@
 #include "cli/message.h"
 #include "cli/old_spellings.h"
 #include "cli/options.h"
+#include "cli/session.h"
 
 #define VERBS_MAX 16
+
+/* Reads the number after the name: 0, or CODE_USAGE after naming the verb and what is allowed. */
+static int count_read(const char *subcommand, const verb *v, command_line *line)
+{
+  const char *word = line->operand_count > 1 ? line->operands[1] : "1";
+  char shown[200];
+  char *end;
+  long long number;
+
+  errno = 0;
+  number = strtoll(word, &end, 10);
+  if (*word >= '0' && *word <= '9' && *end == '\0' && errno == 0 && number >= v->count.least &&
+      number <= v->count.most) {
+    line->count = number;
+    return 0;
+  }
+  return say_usage(subcommand, "%s %s: invalid count \"%s\": allowed are %" PRId64 " to %" PRId64,
+                   subcommand, v->word, printable(word, shown, sizeof(shown)), v->count.least,
+                   v->count.most);
+}
 
 static int run_one(const char *subcommand, const verb *v, void *data)
 {
   command_line *line = data;
+  int code;
 
   old_spelling_say(subcommand, v->word);
   line->operands++;
@@ -34,7 +56,12 @@ static int run_one(const char *subcommand, const verb *v, void *data)
                      printable(line->operands[v->most], shown, sizeof(shown)), subcommand,
                      v->word, v->operands);
   }
-  return v->run(data);
+  code = v->count.most == 0 ? 0 : count_read(subcommand, v, line);
+  if (code != 0)
+    return code;
+  if (v->one != NULL)
+    return session_each(data, v->one);
+  return v->work != NULL ? session_with(data, v->work) : v->run(data);
 }
 
 const verb *verb_find(const verb *verbs, size_t count, const char *word)
@@ -66,22 +93,3 @@ int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data
   return say_usage(subcommand, "no \"dibs %s %s\"", subcommand, shown);
 }
 
-int operand_number(const char *subcommand, const command_line *line, int64_t least, int64_t most,
-                   int64_t *ret_number)
-{
-  const char *word = line->operands[1];
-  char shown[200];
-  char *end;
-  long long number;
-
-  errno = 0;
-  number = strtoll(word, &end, 10);
-  if (*word >= '0' && *word <= '9' && *end == '\0' && errno == 0 && number >= least &&
-      number <= most) {
-    *ret_number = number;
-    return 0;
-  }
-  return say_usage(subcommand, "%s %s: invalid count \"%s\": allowed are %" PRId64 " to %" PRId64,
-                   subcommand, line->operands[-1], printable(word, shown, sizeof(shown)), least,
-                   most);
-}

@@ -11,7 +11,11 @@ typedef struct verb {
   const char *word;
   const char *operands;     /* as shown */
   int least, most;          /* how many of them */
-  int (*run)(const void *data);   /* the struct of the options */
+  /* One of these, with the struct of the options. */
+  int (*run)(const void *options);
+  session_work *work;
+  session_one *one;         /* for each operand */
+  struct { int64_t least, most; } count;    /* of the number after the name; 0: it takes none */
 } verb;
 
 /* NULL: none has this word. */
@@ -20,10 +24,5 @@ const verb *verb_find(const verb *verbs, size_t count, const char *word);
 /* Runs the verb that the first operand names. `data` begins with a command_line, whose operands
  * are then those after the verb. */
 int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data);
-
-/* Reads the count after the name, for a verb that verb_run() has called: 0, or CODE_USAGE
- * after naming the verb and what is allowed. */
-int operand_number(const char *subcommand, const command_line *line, int64_t least, int64_t most,
-                   int64_t *ret_number);
 
 #endif

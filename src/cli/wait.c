@@ -24,7 +24,6 @@ enum wait_goal { UNTIL_FREE, UNTIL_HELD, UNTIL_ZERO, UNTIL_LEADER };
 
 typedef struct wait_arguments {
   command_line line;
-  connection_options connection;
   wait_option wait;
   enum wait_goal goal;
 } wait_arguments;
@@ -88,9 +87,9 @@ static bool limit_question(session *s, const wait_arguments *a, int64_t left_ms)
 /* Without a server: as calls of the library that wait. */
 static bool goes_on(const wait_arguments *a, dibs_status status, bool was_answered)
 {
-  if (!dibs_status_is_retriable(status) || a->connection.degrade == DIBS_DEGRADE_FAIL)
+  if (!dibs_status_is_retriable(status) || a->line.connection.degrade == DIBS_DEGRADE_FAIL)
     return false;
-  return was_answered || a->connection.degrade == DIBS_DEGRADE_WAIT;
+  return was_answered || a->line.connection.degrade == DIBS_DEGRADE_WAIT;
 }
 
 /* The reply to the last question is at most as old as the pause between two. */
@@ -139,17 +138,11 @@ static int wait_until_so(session *s, const void *data)
   }
 }
 
-static int wait_for_goal(const wait_arguments *a)
+int wait_until_free(const command_line *line, const wait_option *wait)
 {
-  return session_with(&a->line, &a->connection, wait_until_so, a);
-}
+  const wait_arguments a = { .line = *line, .wait = *wait };
 
-int wait_until_free(const command_line *line, const connection_options *c,
-                    const wait_option *wait)
-{
-  const wait_arguments a = { .line = *line, .connection = *c, .wait = *wait };
-
-  return wait_for_goal(&a);
+  return session_with(&a, wait_until_so);
 }
 
 static int wait_run(void *data)
@@ -157,8 +150,8 @@ static int wait_run(void *data)
   const wait_arguments *a = data;
 
   if (a->goal == UNTIL_ZERO)
-    return latch_wait_for_zero(&a->line, &a->connection, &a->wait);
-  return wait_for_goal(a);
+    return latch_wait_for_zero(&a->line, &a->wait);
+  return session_with(a, wait_until_so);
 }
 
 const command wait_command = {
@@ -168,8 +161,7 @@ const command wait_command = {
   .examples = { "dibs wait -w 30s nightly || echo 'still running'",
                 "dibs wait render           # until all jobs of the semaphore are done",
                 "dibs wait --zero release-42", "dibs wait -w 0 nightly   # only ask" },
-  OPTIONS({ rows, 0 }, GROUP(options_common, wait_arguments, line),
-          GROUP(options_connection, wait_arguments, connection)),
-  ARGUMENTS(wait_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(wait_arguments, .line = LINE_DEFAULTS),
   .run = wait_run
 };

@@ -22,21 +22,17 @@
 #define FINDINGS_MS 30000
 #define PING_SECONDS 15      /* a stream without news; shorter than the HTTP server's limit */
 
-typedef struct web_own {
-  const char *listen, *token, *cert, *key;
-} web_own;
-
 typedef struct web_arguments {
   command_line line;
-  connection_options connection;
-  web_own own;
+  const char *listen, *token, *cert, *key;
 } web_arguments;
 
 static const option_row rows[] = {
-  { "listen", 0, "ADDRESS:PORT", TEXT(web_own, listen), "serve the page there (127.0.0.1:8090)" },
-  { "token", 0, "TEXT", TEXT(web_own, token), "ask for this secret: http://...?token=TEXT" },
-  { "tls-cert", 0, "FILE", TEXT(web_own, cert), "serve https with this certificate (PEM)" },
-  { "tls-key", 0, "FILE", TEXT(web_own, key), "its key" },
+  { "listen", 0, "ADDRESS:PORT", TEXT(web_arguments, listen),
+    "serve the page there (127.0.0.1:8090)" },
+  { "token", 0, "TEXT", TEXT(web_arguments, token), "ask for this secret: http://...?token=TEXT" },
+  { "tls-cert", 0, "FILE", TEXT(web_arguments, cert), "serve https with this certificate (PEM)" },
+  { "tls-key", 0, "FILE", TEXT(web_arguments, key), "its key" },
   { .name = NULL },
 };
 
@@ -387,7 +383,7 @@ static int serve(web *w, const http_options *o)
 static int web_check(void *data)
 {
   const web_arguments *a = data;
-  const char *token = a->own.token;
+  const char *token = a->token;
 
   if (token != NULL && (strlen(token) < 8 || strlen(token) > 128 ||
                         strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -399,13 +395,13 @@ static int web_check(void *data)
 static int web_run(void *data)
 {
   const web_arguments *a = data;
-  const http_options o = { .listen = a->own.listen != NULL ? a->own.listen : "127.0.0.1:8090",
-                           .token = a->own.token, .cert = a->own.cert, .key = a->own.key,
+  const http_options o = { .listen = a->listen != NULL ? a->listen : "127.0.0.1:8090",
+                           .token = a->token, .cert = a->cert, .key = a->key,
                            .handle = answer };
   http_options with = o;
   web *w = calloc(1, sizeof(*w));
   session s;
-  int code = session_start(&s, &a->line, &a->connection);
+  int code = session_start(&s, &a->line);
 
   if (code == 0 && w == NULL)
     code = session_verb_fault(&s, DIBS_ERR_NO_MEMORY, "web");
@@ -438,9 +434,7 @@ const command web_command = {
                 "--tls-key k.pem" },
   .notes = "Read-only. Addresses that others can reach need --token or --tls-cert.",
   .check = web_check, .is_in_view = true,
-  OPTIONS({ rows, offsetof(web_arguments, own) },
-          GROUP(options_common, web_arguments, line),
-          GROUP(options_connection, web_arguments, connection)),
-  ARGUMENTS(web_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS({ rows, 0 }, COMMON, SERVER),
+  ARGUMENTS(web_arguments, .line = LINE_DEFAULTS),
   .run = web_run
 };

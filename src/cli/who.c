@@ -15,7 +15,6 @@
 
 typedef struct who_arguments {
   command_line line;
-  connection_options connection;
 } who_arguments;
 
 static void print_queue(const dibs_inspection *i)
@@ -154,13 +153,6 @@ static int who(session *s, const void *data)
   return code;
 }
 
-static int who_run(void *data)
-{
-  const who_arguments *a = data;
-
-  return session_with(&a->line, &a->connection, who, a);
-}
-
 const command who_command = {
   .name = "who", .operands = "NAME", .summary = "show holder and waiters of one name",
   .operands_min = 1, .operands_max = 1,
@@ -168,9 +160,8 @@ const command who_command = {
                 "dibs who --json nightly | jq .holder.host",
                 "dibs who -u unix:///run/redis.sock nightly" },
   .notes = "Exit: 0 held, 1 free.",
-  OPTIONS(GROUP(options_common, who_arguments, line),
-          GROUP(options_connection, who_arguments, connection)),
-  ARGUMENTS(who_arguments, .connection = CONNECTION_DEFAULTS),
+  OPTIONS(COMMON, SERVER),
+  ARGUMENTS(who_arguments, .line = LINE_DEFAULTS),
   .ends_with_reader = true,
-  .run = who_run
+  .work = who
 };
