@@ -72,6 +72,8 @@ void text_add_uint(text *t, uint64_t value);
 /* Printable ASCII unchanged, other bytes as \xNN, quotes and backslashes after a backslash. No
  * escape is cut in two. */
 void text_add_escaped(text *t, const void *bytes, size_t size);
+#define UINT_DIGITS 20
+size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value);    /* their number; no zero */
 /* The same in quotes; at most 64 bytes are shown. */
 void text_add_quoted(text *t, const void *bytes, size_t size);
 

@@ -43,16 +43,32 @@ void text_add_int(text *t, int64_t value)
   text_add_uint(t, (uint64_t)0 - (uint64_t)value);
 }
 
-void text_add_uint(text *t, uint64_t value)
+/* Most numbers in requests have many digits: two of them for each division. */
+size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value)
 {
-  char digits[20];
+  static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                              "25262728293031323334353637383940414243444546474849"
+                              "50515253545556575859606162636465666768697071727374"
+                              "75767778798081828384858687888990919293949596979899";
+  char digits[UINT_DIGITS];
   size_t first = sizeof(digits);
 
-  do {
-    digits[--first] = (char)('0' + value % 10);
-    value /= 10;
-  } while (value > 0);
-  text_add_bytes(t, digits + first, sizeof(digits) - first);
+  for (; value >= 100; value /= 100) {
+    first -= 2;
+    memcpy(digits + first, pairs + 2 * (value % 100), 2);
+  }
+  digits[--first] = pairs[2 * value + 1];
+  if (value >= 10)
+    digits[--first] = pairs[2 * value];
+  memcpy(ret_digits, digits + first, sizeof(digits) - first);
+  return sizeof(digits) - first;
+}
+
+void text_add_uint(text *t, uint64_t value)
+{
+  char digits[UINT_DIGITS];
+
+  text_add_bytes(t, digits, uint_digits(digits, value));
 }
 
 /* Returns the size. */

@@ -126,28 +126,45 @@ bool request_is_command(const request *r, const char *name)
 
 /* ---- encoding ---- */
 
+static char *header_put(char *at, char kind, size_t number)
+{
+  *at++ = kind;
+  at += uint_digits(at, number);
+  *at++ = '\r';
+  *at++ = '\n';
+  return at;
+}
+
 static bool header_add(buffer *out, char kind, size_t number)
 {
   char bytes[HEADER_SIZE];
-  text t = text_over(bytes, sizeof(bytes));
 
-  text_add_bytes(&t, &kind, 1);
-  text_add_uint(&t, number);
-  text_add(&t, "\r\n");
-  return buffer_append(out, bytes, t.used);
+  return buffer_append(out, bytes, (size_t)(header_put(bytes, kind, number) - bytes));
 }
 
 static bool string_add(buffer *out, const void *bytes, size_t size)
 {
-  return header_add(out, '$', size) && buffer_append(out, bytes, size) &&
-         buffer_append(out, "\r\n", 2);
+  char *at;
+
+  if (size > SIZE_MAX - HEADER_SIZE - 2 || !buffer_reserve(out, HEADER_SIZE + size + 2))
+    return false;
+  at = header_put(out->bytes + out->end, '$', size);
+  memcpy(at, bytes, size);
+  memcpy(at + size, "\r\n", 2);
+  out->end = (size_t)(at + size + 2 - out->bytes);
+  return true;
+}
+
+static bool number_add(buffer *out, uint64_t value)
+{
+  char digits[UINT_DIGITS];
+
+  return string_add(out, digits, uint_digits(digits, value));
 }
 
 static bool script_add(buffer *out, const request *r, bool by_function)
 {
   const script *s = r->script;
-  char digits[HEADER_SIZE];
-  text number = text_over(digits, sizeof(digits));
   bool is_added;
 
   if (by_function)
@@ -156,8 +173,7 @@ static bool script_add(buffer *out, const request *r, bool by_function)
     is_added = string_add(out, "EVAL", 4) && string_add(out, s->bytes, s->size);
   else
     is_added = string_add(out, "EVALSHA", 7) && string_add(out, s->sha1, 40);
-  text_add_uint(&number, r->key_count);
-  return is_added && string_add(out, digits, number.used);
+  return is_added && number_add(out, r->key_count);
 }
 
 static bool arguments_add(buffer *out, const request *r)
@@ -176,11 +192,7 @@ static bool arguments_add(buffer *out, const request *r)
 
 static bool limit_add(buffer *out, const request *r)
 {
-  char digits[HEADER_SIZE];
-  text number = text_over(digits, sizeof(digits));
-
-  text_add_uint(&number, r->limit_us > 0 ? (uint64_t)r->limit_us : 0);
-  return string_add(out, digits, number.used);
+  return number_add(out, r->limit_us > 0 ? (uint64_t)r->limit_us : 0);
 }
 
 bool request_render(const request *r, bool by_function, buffer *out)

@@ -16,6 +16,8 @@ const resp_node *resp_child(const resp_reply *reply, const resp_node *parent, si
   assert(at <= reply->count);
   if (parent->kind != RESP_ARRAY || i >= (uint64_t)parent->integer)
     return NULL;
+  if (parent->end - at == (uint64_t)parent->integer)
+    return &reply->nodes[at + i];        /* none of its children has children */
   while (i-- > 0)
     at = reply->nodes[at].end;
   return &reply->nodes[at];
