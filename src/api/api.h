@@ -25,9 +25,6 @@
 #include "drive/drive.h"
 #include "drive/fork_epoch.h"
 
-/* The record of which `part` is the member. */
-#define RECORD_OF(type, member, part) ((type *)(void *)((char *)(part) - offsetof(type, member)))
-
 /* A blocking lock or release, on the stack of its thread. Another thread may begin and end it,
  * so the result is here, and needs no mutex: drive_call(). */
 typedef struct blocked_call {

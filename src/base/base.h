@@ -15,6 +15,9 @@
 
 #include "base/instant.h"
 
+/* The record of which `part` is the member. */
+#define RECORD_OF(type, member, part) ((type *)(void *)((char *)(part) - offsetof(type, member)))
+
 /* ---- memory ---- */
 
 /* The allocator of a client; filled from dibs_allocator in api/. */
@@ -69,11 +72,11 @@ void text_add(text *t, const char *words);
 void text_add_bytes(text *t, const void *bytes, size_t size);
 void text_add_int(text *t, int64_t value);
 void text_add_uint(text *t, uint64_t value);
+#define UINT_DIGITS 20
+size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value);    /* their number; no zero */
 /* Printable ASCII unchanged, other bytes as \xNN, quotes and backslashes after a backslash. No
  * escape is cut in two. */
 void text_add_escaped(text *t, const void *bytes, size_t size);
-#define UINT_DIGITS 20
-size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value);    /* their number; no zero */
 /* The same in quotes; at most 64 bytes are shown. */
 void text_add_quoted(text *t, const void *bytes, size_t size);
 
@@ -111,8 +114,7 @@ span random_span(random_source *r, span low, span high);
 typedef struct timer {
   instant at;
   uint32_t place;      /* 0: not set */
-  int kind;            /* defined by the owner */
-  void *owner;
+  int kind;            /* defined by the owner: of which record it is a part */
 } timer;
 
 /* With the sort key, so that moving an entry reads no other memory. */
@@ -133,7 +135,7 @@ void timers_init(timers *ts, const memory *m);
 void timers_deinit(timers *ts);                 /* the timers themselves are not freed */
 /* Reserves space: while at most `total` timers are set, timers_set() cannot fail. */
 bool timers_reserve(timers *ts, size_t total);
-void timer_init(timer *t, int kind, void *owner);
+void timer_init(timer *t, int kind);
 void timers_set(timers *ts, timer *t, instant at);  /* moves it if set; needs reserved space */
 void timers_clear(timers *ts, timer *t);            /* no effect when not set */
 static inline bool timer_is_set(const timer *t) { return t->place != 0; }

@@ -43,9 +43,9 @@ bool timers_reserve(timers *ts, size_t total)
   return true;
 }
 
-void timer_init(timer *t, int kind, void *owner)
+void timer_init(timer *t, int kind)
 {
-  *t = (timer){ .kind = kind, .owner = owner };
+  *t = (timer){ .kind = kind };
 }
 
 static bool is_before(const timer_entry *a, const timer_entry *b)

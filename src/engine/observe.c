@@ -204,7 +204,7 @@ static observation *observation_new(engine *e, sync_op *op)
   o = mem_zalloc(&e->memory, sizeof(*o));
   if (o == NULL)
     return NULL;
-  timer_init(&o->timer, 0, o);
+  timer_init(&o->timer, 0);
   o->next = e->first_observation;
   if (o->next != NULL)
     o->next->previous = o;
@@ -394,7 +394,7 @@ void observe_tick(engine *e, instant now)
   timer *t;
 
   while ((t = timers_pop(&e->observe_timers, now)) != NULL)
-    observation_follow(e, t->owner, now);
+    observation_follow(e, RECORD_OF(observation, timer, t), now);
 }
 
 void observe_close(engine *e, instant now)

@@ -18,6 +18,18 @@ struct hold_backend {
 };
 
 enum { HOLD_TIMER_CLAIM = 1 };
+claim *claim_of_timer(timer *t);
+
+/* What a claim keeps of its spec, by the same names. */
+typedef struct claim_terms {
+  span ttl, max_hold, warn, linger, replicas_wait;
+  instant give_up_at;
+  uint64_t min_token;
+  char *note;                    /* a copy; NULL: none */
+  int32_t min_replicas;
+  lock_kind kind;
+  bool reads, is_try, is_fixed, no_reentry, is_part, blocks, wants_fsync, reports_replicas;
+} claim_terms;
 
 typedef struct acquisition {
   hold_backend *backend;
@@ -31,25 +43,27 @@ bool acquisition_is_unused(const acquisition *a);
 size_t claims_count(const claim *claims);
 
 /* ---- waiters ---- */
-const lock_spec *wish_of(const acquisition *a);    /* of the first; NULL: none waits */
+const claim_terms *wish_of(const acquisition *a);  /* of the first; NULL: none waits */
+lock_spec waiter_spec(const acquisition *a);       /* of the first, which must be there; no names */
 uint64_t waiter_id(const acquisition *a);          /* of the first, which must be there */
 instant waiter_since(const acquisition *a);        /* when it asked */
 /* When the last gives up; 0: none waits. A try counts only as the first. */
 instant waiters_limit(const acquisition *a);
 void waiter_report(acquisition *a, lock_event_kind kind);
-/* Before waiter_fail(): the lease that refuses it, and when that ended, as in lock_event. */
-void waiter_met(acquisition *a, const watched_lease *watched, instant free_at);
-/* The same: its time was too short to know about the server. */
+/* Before waiter_fail(): its time was too short to know about the server. */
 void waiter_was_short(acquisition *a);
 void waiter_fail(acquisition *a, dibs_status status, const char *words);
 void waiters_fail(acquisition *a, dibs_status status, const char *words);
+/* Fails it with DIBS_BUSY: the lease that refuses it, and when that ended, as in lock_event. */
+void waiter_refuse(acquisition *a, const watched_lease *watched, instant free_at,
+                   const char *words);
 
 void waiters_move(acquisition *from, acquisition *to);
 /* The first is the outermost holder, or one of several that share the lease. */
 void waiter_holds(acquisition *a, uint64_t fence, uint64_t units, bool is_suspect);
 
 /* ---- holders ---- */
-const lock_spec *hold_spec_of(const acquisition *a);    /* of the first; NULL: none holds */
+const claim_terms *hold_spec_of(const acquisition *a);  /* of the first; NULL: none holds */
 uint64_t holders_fence(const acquisition *a);           /* of the first, which must be there */
 void holders_set_fence(acquisition *a, uint64_t fence);
 void holders_report(const acquisition *a, lock_event_kind kind);

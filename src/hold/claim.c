@@ -28,18 +28,46 @@ size_t claims_count(const claim *claims)
 
 static size_t bytes_of(const claim *c)
 {
-  return sizeof(*c) + c->spec.owner_size;
+  return sizeof(*c) + c->owner_size;
 }
 
 static void claim_free(claim *c)
 {
-  hold_front *f = c->front;
+  const memory *m = &c->front->memory;
 
-  DL_DELETE2(f->claims, c, previous_of_all, next_of_all);
   c->backend->counts.bytes -= bytes_of(c);
-  mem_free(&f->memory, c->words);
-  mem_free(&f->memory, c->note);
-  mem_free(&f->memory, c);
+  mem_free(m, c->words);
+  if (!c->is_refused)
+    mem_free(m, c->spec.note);
+  mem_free(m, c);
+}
+
+static claim_terms terms_of(const lock_spec *spec, char *note)
+{
+  return (claim_terms){ .ttl = spec->ttl, .max_hold = spec->max_hold, .warn = spec->warn,
+                        .linger = spec->linger, .replicas_wait = spec->replicas_wait,
+                        .give_up_at = spec->give_up_at, .min_token = spec->min_token,
+                        .note = note, .min_replicas = spec->min_replicas, .kind = spec->kind,
+                        .reads = spec->reads, .is_try = spec->is_try, .is_fixed = spec->is_fixed,
+                        .no_reentry = spec->no_reentry, .is_part = spec->is_part,
+                        .blocks = spec->blocks, .wants_fsync = spec->wants_fsync,
+                        .reports_replicas = spec->reports_replicas };
+}
+
+lock_spec waiter_spec(const acquisition *a)
+{
+  const claim *c = a->waiting;
+  const claim_terms *own = &c->spec;
+
+  return (lock_spec){ .context = c->context, .owner = c->owner, .owner_size = c->owner_size,
+                      .units = 1, .ttl = own->ttl, .max_hold = own->max_hold, .warn = own->warn,
+                      .linger = own->linger, .replicas_wait = own->replicas_wait,
+                      .give_up_at = own->give_up_at, .min_token = own->min_token,
+                      .note = own->note, .min_replicas = own->min_replicas, .kind = own->kind,
+                      .reads = own->reads, .is_try = own->is_try, .is_fixed = own->is_fixed,
+                      .no_reentry = own->no_reentry, .is_part = own->is_part,
+                      .blocks = own->blocks, .wants_fsync = own->wants_fsync,
+                      .reports_replicas = own->reports_replicas };
 }
 
 static void count_waiting(const claim *c, int by)
@@ -65,17 +93,12 @@ claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant
   c->backend = b;
   c->state = CLAIM_WAITING;
   c->asked_at = now;
-  c->spec = *spec;
-  c->spec.name = NULL;
-  c->spec.names = NULL;
-  c->spec.watched = NULL;
-  c->spec.name_size = c->spec.name_count = 0;
-  c->spec.note = c->note = note;
+  c->context = spec->context;
+  c->spec = terms_of(spec, note);
+  c->owner_size = (uint32_t)spec->owner_size;
   if (spec->owner_size > 0)
     memcpy(c->owner, spec->owner, spec->owner_size);
-  c->spec.owner = c->owner;
-  timer_init(&c->timer, HOLD_TIMER_CLAIM, c);
-  DL_PREPEND2(f->claims, c, previous_of_all, next_of_all);
+  timer_init(&c->timer, HOLD_TIMER_CLAIM);
   count_waiting(c, 1);
   b->counts.bytes += bytes_of(c);
   return c;
@@ -95,11 +118,16 @@ claim *claim_of(const hold_front *f, uint64_t id)
   return slots_get(&f->slots, id);
 }
 
+claim *claim_of_timer(timer *t)
+{
+  return RECORD_OF(claim, timer, t);
+}
+
 /* ---- owners ---- */
 
 bool claim_is_of(const claim *c, const void *owner, size_t owner_size)
 {
-  return owner_size > 0 && c->spec.owner_size == owner_size &&
+  return owner_size > 0 && c->owner_size == owner_size &&
          memcmp(c->owner, owner, owner_size) == 0;
 }
 
@@ -166,10 +194,15 @@ void waiter_fail(acquisition *a, dibs_status status, const char *words)
   claim_fail(a->waiting, status, words);
 }
 
-void waiter_met(acquisition *a, const watched_lease *watched, instant free_at)
+void waiter_refuse(acquisition *a, const watched_lease *watched, instant free_at,
+                   const char *words)
 {
-  a->waiting->watched = *watched;
-  a->waiting->free_at = free_at;
+  claim *c = a->waiting;
+
+  claim_fail(c, DIBS_BUSY, words);
+  mem_free(&c->front->memory, c->spec.note);
+  c->refusal = (claim_refusal){ *watched, free_at };
+  c->is_refused = true;
 }
 
 void waiter_was_short(acquisition *a)
@@ -182,7 +215,7 @@ void waiter_report(acquisition *a, lock_event_kind kind)
   claim_report(a->waiting, kind);
 }
 
-const lock_spec *wish_of(const acquisition *a)
+const claim_terms *wish_of(const acquisition *a)
 {
   return a->waiting != NULL ? &a->waiting->spec : NULL;
 }
@@ -247,7 +280,7 @@ static int depth_of(const acquisition *a, const claim *c)
   int depth = 1;
 
   for (const claim *other = a->holders; other != NULL; other = other->next)
-    depth += claim_is_of(other, c->owner, c->spec.owner_size);
+    depth += claim_is_of(other, c->owner, c->owner_size);
   return depth;
 }
 
@@ -267,7 +300,7 @@ static const char *end_fault(const claim *c, const held_terms *held)
 
 bool claim_reenters(acquisition *a, claim *c, const held_terms *held)
 {
-  const claim *outer = holder_of(a, c->owner, c->spec.owner_size);
+  const claim *outer = holder_of(a, c->owner, c->owner_size);
   const char *fault = end_fault(c, held);
 
   if (outer == NULL)
@@ -287,7 +320,7 @@ bool claim_reenters(acquisition *a, claim *c, const held_terms *held)
   return true;
 }
 
-const lock_spec *hold_spec_of(const acquisition *a)
+const claim_terms *hold_spec_of(const acquisition *a)
 {
   return a->holders != NULL ? &a->holders->spec : NULL;
 }
@@ -377,8 +410,8 @@ void parked_holds(acquisition *a, const void *owner, uint64_t fence)
   a->holders = c;
   c->state = CLAIM_HELD;
   c->fence = fence;
-  if (c->spec.owner_size > 0)
-    memcpy(c->owner, owner, c->spec.owner_size);
+  if (c->owner_size > 0)
+    memcpy(c->owner, owner, c->owner_size);
   counts->holds++;
   counts->granted++;
   counts->granted_local++;
@@ -493,13 +526,16 @@ bool hold_next_event(hold_front *f, lock_event *ret)
 
     text_add(&said, c->words);
   }
-  *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
+  *ret = (lock_event){ .kind = take_first(c), .context = c->context, .id = c->id,
                        .fence = c->fence, .units = c->units, .depth = c->depth,
                        .status = c->status, .was_short = c->was_short,
-                       .was_broken = c->was_broken,
-                       .watched = c->watched, .free_at = c->free_at, .words = f->reported_words,
+                       .was_broken = c->was_broken, .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
+  if (c->is_refused) {
+    ret->watched = c->refusal.watched;
+    ret->free_at = c->refusal.free_at;
+  }
   if (c->of != NULL)
     c->backend->ops->describe(c, ret);
   if (c->events != 0)
@@ -525,12 +561,19 @@ hold_front *hold_front_new(const memory *m)
 
 hold_front *hold_front_free(hold_front *f)
 {
+  claim *c, *next;
+
   if (f == NULL)
     return NULL;
-  while (f->claims != NULL) {
-    timers_clear(f->claims->backend->timers, &f->claims->timer);
-    claim_free(f->claims);
-  }
+  /* Those that are over have events, and no id. */
+  DL_FOREACH_SAFE2(f->reporting, c, next, next_reporting)
+    if (c->state == CLAIM_OVER)
+      claim_free(c);
+  for (uint32_t i = 0; i < f->slots.capacity; i++)
+    if ((c = f->slots.all[i].item) != NULL) {
+      timers_clear(c->backend->timers, &c->timer);
+      claim_free(c);
+    }
   slots_deinit(&f->slots);
   mem_free(&f->memory, f);
   return NULL;

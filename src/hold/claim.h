@@ -21,32 +21,38 @@ typedef enum claim_state {
   CLAIM_PARKED      /* released, and kept with its parked lease: hold_retake() */
 } claim_state;
 
+/* What a claim met that failed: as in lock_event. */
+typedef struct claim_refusal { watched_lease watched; instant free_at; } claim_refusal;
+
 struct claim {
   uint64_t id;
   hold_front *front;
   hold_backend *backend;
+  void *context;                 /* of its spec */
   acquisition *of;               /* NULL: of none yet, or it has ended */
   claim *prev, *next;            /* in the list of its acquisition */
-  claim *previous_of_all, *next_of_all;
   claim *previous_reporting, *next_reporting;      /* while it has events */
   unsigned events;               /* bits 1 << lock_event_kind: events to report */
   claim_state state;
-  lock_spec spec;                /* owner and note are those below; it has no names */
+  union {
+    claim_terms spec;
+    claim_refusal refusal;       /* `is_refused` */
+  };
+  bool is_refused;               /* it has failed: BUSY */
   bool was_short;                /* FAILED: its time was too short to know about its server */
   bool was_broken;               /* LOST: as in lock_event */
   bool is_reported;              /* it is in the wait report */
   bool has_fsync;
-  uint32_t acknowledged, replicas_wanted;
   int depth;
-  watched_lease watched;         /* FAILED, BUSY: these two as in lock_event */
-  instant free_at;
+  uint32_t acknowledged, replicas_wanted;
   instant asked_at;
   timer timer;                   /* waiting: limit; held: ends soon; releasing: answer unknown */
   instant warned_end;            /* for which LOCK_ENDS_SOON was reported; 0: none */
   uint64_t owner_hash, since_us; /* for the wait report (lock/wait_report.c) */
   uint64_t fence, units;
+  char *words;                   /* a copy; NULL: none */
   dibs_status status;            /* why it failed, was lost, or how the release ended */
-  char *words, *note;            /* its own copies; NULL: none */
+  uint32_t owner_size;
   char owner[];
 };
 
@@ -83,8 +89,7 @@ struct hold_front {
   memory memory;
   hold_backend *backends[HOLD_BACKENDS_MAX];
   size_t backend_count;
-  slots slots;                   /* claims by id */
-  claim *claims;                 /* utlist head: all */
+  slots slots;                   /* claims by id, until their last event */
   claim *reporting;              /* utlist head: claims with events */
   char fault_words[256];
   char reported_words[512];      /* message of the last event: its claim may be gone */

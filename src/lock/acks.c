@@ -12,12 +12,12 @@
 #define RETRY_MAX SPAN_MS(50)
 
 /* 0: a majority of a number that is not known yet. */
-uint32_t acks_number(const lease *l, const lock_spec *wish)
+uint32_t acks_number(const lease *l, const claim_terms *wish)
 {
   return wish->min_replicas > 0 ? (uint32_t)wish->min_replicas : l->acks.majority;
 }
 
-static bool are_enough(const lease *l, const lock_spec *wish)
+static bool are_enough(const lease *l, const claim_terms *wish)
 {
   uint32_t wanted = acks_number(l, wish);
 
@@ -28,7 +28,7 @@ static bool are_enough(const lease *l, const lock_spec *wish)
   return wanted > 0 && l->acks.acknowledged >= wanted;
 }
 
-bool acks_are_wanted(const lease *l, const lock_spec *wish, uint64_t id)
+bool acks_are_wanted(const lease *l, const claim_terms *wish, uint64_t id)
 {
   return l->acks.done_claim_id != id && !are_enough(l, wish);
 }
@@ -68,7 +68,7 @@ void acks_leave(lease *l)
 
 static void set_patience(lease *l, instant now)
 {
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
   instant at = instant_add(now, (span){ wish->replicas_wait.ns +
                                         l->table->settings.command_timeout.ns });
 
@@ -77,7 +77,7 @@ static void set_patience(lease *l, instant now)
 
 lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instant now)
 {
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
 
   l->term.id = *id;
   l->term.valid_until = valid_until;
@@ -183,7 +183,7 @@ void lock_acks_down(lock_table *t, size_t number, instant now)
 /* The first waiter may have changed since WAIT was sent. */
 static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
   uint64_t waiter = waiter_id(&l->claims);
   lease_id id = l->term.id;
   bool is_other = waiter != l->acks.claim_id;
@@ -221,7 +221,7 @@ lease_state acks_unwanted(lease *l, instant now)
 
 static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, instant now)
 {
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
   int32_t ppm = l->table->settings.clock_rate_error_ppm;
   renew_answer a;
 

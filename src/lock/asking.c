@@ -19,7 +19,7 @@
 lease_state ask_begin(lease *l, instant now)
 {
   lock_table *t = l->table;
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
 
   assert(wish != NULL);
   l->ask.number = ++t->last_ask;
@@ -30,8 +30,10 @@ lease_state ask_begin(lease *l, instant now)
   l->ask.sendings = 0;
   l->ask.was_answered = l->ask.was_busy = l->ask.may_arrive_late = false;
   l->ask.had_message = false;
-  l->many.rounds = 0;
-  l->many.was_granted_one = false;
+  if (l->kind == LEASE_SET) {
+    l->many.rounds = 0;
+    l->many.was_granted_one = false;
+  }
   l->ask.needs_inbox = l->ask.is_unheard = l->ask.is_uncounted = false;
   l->acks.acknowledged = l->acks.wanted = l->acks.majority = 0;
   l->acks.done_claim_id = 0;
@@ -140,7 +142,7 @@ static instant usual_poll(lease *l, const acquire_answer *a, instant now)
 {
   lock_table *t = l->table;
   const dialect_traits *d = &t->protocol.dialect->traits;
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
   span ttl = wish != NULL ? wish->ttl : l->ask.ttl;
   span left = a->lease.token == 0 ? SPAN_MS(0) : span_ms(a->remaining_ms);
 
@@ -199,8 +201,10 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
   l->attempts = 0;
   /* A grant before this reply has an older token than one after it. */
   l->ask.newest_token = l->kind == LEASE_MUTEX ? a->lease.token : a->last_token;
-  l->many.rounds += l->many.was_granted_one;
-  l->many.was_granted_one = false;
+  if (l->kind == LEASE_SET) {
+    l->many.rounds += l->many.was_granted_one;
+    l->many.was_granted_one = false;
+  }
   watch(l, a, now);
   report_quarantine(l, a);
   if (l->route->wants_inbox)
@@ -299,14 +303,15 @@ static void fail_busy(lease *l, const acquire_answer *a, instant now)
     text_add(&why, " ms");
   }
   if (l->table->protocol.dialect->traits.hands_over && !lease_id_is_quarantine(&a->lease))
-    waiter_met(&l->claims, &l->ask.watched, free_from(l, a, now));
-  waiter_fail(&l->claims, DIBS_BUSY, words);
+    waiter_refuse(&l->claims, &l->ask.watched, free_from(l, a, now), words);
+  else
+    waiter_fail(&l->claims, DIBS_BUSY, words);
 }
 
 static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, instant now)
 {
   lock_table *t = l->table;
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
 
   watch(l, a, now);
   report_quarantine(l, a);
@@ -361,7 +366,7 @@ static lease_state ask_impossible(lease *l, dibs_status status, const acquire_an
     text_add(&words, "no count is set for this semaphore; dibs_semaphore_set() comes first");
   } else {
     text_add(&words, "asks for ");
-    text_add_uint(&words, l->wanted_units);
+    text_add_uint(&words, l->shared.wanted_units);
     text_add(&words, " permits, and there are only ");
     text_add_uint(&words, a->units);
   }

@@ -25,7 +25,7 @@ static void mutex_place(lease *l, claim *c, instant now)
   } else if (l->state == LEASE_PARKED) {
     claim_arm(c, now);
     lease_become(l, park_take(l, now), now);
-  } else if (set_holds(l->table, l->bytes, l->size, c->owner, c->spec.owner_size)) {
+  } else if (set_holds(l->table, l->bytes, l->size, c->owner, c->owner_size)) {
     claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds it as one of several");
     lease_forget_if_unused(l);
   } else {

@@ -354,7 +354,7 @@ static bool next_note(route *r, request *out, uint64_t *ret_tag)
 {
   lock_table *t = r->table;
   lease *l = t->note_lease_number != 0 ? call_name(t, t->note_lease_number) : NULL;
-  const lock_spec *holder = l != NULL ? hold_spec_of(&l->claims) : NULL;
+  const claim_terms *holder = l != NULL ? hold_spec_of(&l->claims) : NULL;
   bool set = l != NULL && l->state == LEASE_HELD && holder != NULL && holder->note != NULL;
   char key[KEY_TEXT_SIZE], field[NAME_MAX_BYTES + 3];
   text k = text_over(key, sizeof(key)), f = text_over(field, sizeof(field));

@@ -33,7 +33,7 @@ static void report_acks(claim *c, const lease *l)
 void hold_first(lease *l, instant now)
 {
   claim *c = l->claims.waiting;
-  const lock_spec *spec = &c->spec;
+  const claim_terms *spec = &c->spec;
 
   report_acks(c, l);
   waiter_holds(&l->claims, fence_of(l, l->term.id.token), l->term.units, l->term.is_suspect);
@@ -59,7 +59,7 @@ void hold_join(lease *l, instant now)
 
 bool hold_reenters(lease *l, claim *c)
 {
-  if (l->state != LEASE_HELD || holder_of(&l->claims, c->owner, c->spec.owner_size) == NULL)
+  if (l->state != LEASE_HELD || holder_of(&l->claims, c->owner, c->owner_size) == NULL)
     return false;
   if (!c->spec.no_reentry && !c->spec.reports_replicas && l->kind != LEASE_SHARED &&
       acks_are_wanted(l, &c->spec, c->id)) {
@@ -87,12 +87,12 @@ bool hold_reenters(lease *l, claim *c)
 
 bool hold_may_pass(const lease *l, instant now)
 {
-  const lock_spec *next = wish_of(&l->claims);
+  const claim_terms *next = wish_of(&l->claims);
 
   return next != NULL && hold_may_pass_to(l, next, waiter_id(&l->claims), now);
 }
 
-bool hold_may_pass_to(const lease *l, const lock_spec *next, uint64_t claim_id, instant now)
+bool hold_may_pass_to(const lease *l, const claim_terms *next, uint64_t claim_id, instant now)
 {
   const lock_table *t = l->table;
   span left = instant_since(l->term.valid_until, now);

@@ -63,7 +63,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
                          uint64_t waiters, bool confirm, instant since, instant now)
 {
   lock_table *t = l->table;
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
 
   assert(wish != NULL);      /* without claims there is no open ask: lease_unwanted() */
   l->term.id = *id;

@@ -74,7 +74,7 @@ static void release_as_orphan(const lease *l)
     return;
   if (l->kind != LEASE_SET)
     (void)leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size);
-  for (size_t i = 0; i < l->many.count; i++)
+  for (size_t i = 0; i < set_count(l); i++)
     (void)leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size);
 }
 

@@ -55,9 +55,9 @@ static lease *lease_make(lock_table *t, lease_kind kind, const void *bytes, size
   l->size = size;
   if (bytes != NULL)
     memcpy(l->bytes, bytes, size);
-  timer_init(&l->poll, TIMER_POLL, l);
-  timer_init(&l->renew, TIMER_RENEW, l);
-  timer_init(&l->deadline, TIMER_DEADLINE, l);
+  timer_init(&l->poll, TIMER_POLL);
+  timer_init(&l->renew, TIMER_RENEW);
+  timer_init(&l->deadline, TIMER_DEADLINE);
   l->id = slots_add(&t->lease_slots, l);
   if (l->id == 0) {
     mem_free(&t->memory, l);
@@ -71,7 +71,8 @@ static lease *lease_unmake(lease *l)
   lock_table *t = l->table;
 
   slots_remove(&t->lease_slots, l->id);
-  mem_free(&t->memory, l->many.names);
+  if (l->kind == LEASE_SET)
+    mem_free(&t->memory, l->many.names);
   mem_free(&t->memory, l);
   return NULL;
 }
@@ -128,16 +129,16 @@ static lock_entry *entry_new(lock_table *t, const void *bytes, size_t size)
 static void entry_leave(lease *l)
 {
   lock_table *t = l->table;
-  lock_entry *e = l->entry;
+  lock_entry *e = l->shared.entry;
 
-  if (l->previous_shared != NULL)
-    l->previous_shared->next_shared = l->next_shared;
+  if (l->shared.previous != NULL)
+    l->shared.previous->shared.next = l->shared.next;
   else
-    e->first = l->next_shared;
-  if (l->next_shared != NULL)
-    l->next_shared->previous_shared = l->previous_shared;
+    e->first = l->shared.next;
+  if (l->shared.next != NULL)
+    l->shared.next->shared.previous = l->shared.previous;
   else
-    e->last = l->previous_shared;
+    e->last = l->shared.previous;
   if (e->first != NULL)
     return;
   HASH_DELETE(by_bytes, t->entries, e);
@@ -164,17 +165,17 @@ lease *shared_new(lock_table *t, const lock_spec *spec, instant now)
   if (e == NULL)
     return lease_unmake(l);
 
-  l->entry = e;
-  l->previous_shared = e->last;
+  l->shared.entry = e;
+  l->shared.previous = e->last;
   if (e->last != NULL)
-    e->last->next_shared = l;
+    e->last->shared.next = l;
   else
     e->first = l;
   e->last = l;
   l->mode = mode_of(spec);
-  l->wanted_units = kind_has_permits(spec->kind) ? spec->units : 1;
+  l->shared.wanted_units = kind_has_permits(spec->kind) ? spec->units : 1;
   l->lock_kind = spec->kind;
-  l->shared_since = now;
+  l->shared.since = now;
   list_join(l);
   return l;
 }
@@ -190,7 +191,7 @@ lease *shared_find(const lock_table *t, const void *bytes, size_t size, uint64_t
   lease *l = e != NULL ? e->last : NULL;
 
   while (l != NULL && l->ask.number != ask)
-    l = l->previous_shared;
+    l = l->shared.previous;
   return l;
 }
 
@@ -230,6 +231,16 @@ lease *set_find(const lock_table *t, uint32_t set)
   while (l != NULL && l->many.number != set)
     l = l->many.next;
   return l;
+}
+
+size_t set_count(const lease *l)
+{
+  return l->kind == LEASE_SET ? l->many.count : 0;
+}
+
+uint32_t set_number(const lease *l)
+{
+  return l->kind == LEASE_SET ? l->many.number : 0;
 }
 
 /* ---- the end of a lease ---- */

@@ -14,7 +14,7 @@ static bool is_auto(span linger)
   return linger.ns < 0;
 }
 
-bool park_asks(const lease *l, const lock_spec *wish)
+bool park_asks(const lease *l, const claim_terms *wish)
 {
   if (l->kind != LEASE_MUTEX || wish->is_fixed || wish->linger.ns == 0 ||
       !l->table->protocol.dialect->traits.hands_over)
@@ -22,7 +22,7 @@ bool park_asks(const lease *l, const lock_spec *wish)
   return !is_auto(wish->linger) || reuse_says_linger(&l->table->reuse, l->bytes, l->size);
 }
 
-bool park_is_wanted(const lease *l, const lock_spec *spec, instant now)
+bool park_is_wanted(const lease *l, const claim_terms *spec, instant now)
 {
   const lock_table *t = l->table;
 
@@ -140,7 +140,7 @@ bool park_renumber_refused(lease *l)
 static bool may_park(const lease *l, const claim *c, instant now)
 {
   return l->claims.holders->next == NULL && c->spec.max_hold.ns == 0 && c->spec.warn.ns == 0 &&
-         c->note == NULL && !l->note_is_set && c->events == 0 && c->spec.min_replicas == 0 &&
+         c->spec.note == NULL && !l->note_is_set && c->events == 0 && c->spec.min_replicas == 0 &&
          l->term.ttl.ns == c->spec.ttl.ns && park_is_wanted(l, &c->spec, now);
 }
 
@@ -176,7 +176,7 @@ bool park_retake(claim *c, const void *owner, size_t owner_size, instant now,
   lease *l = lease_of_claim(c);
   lock_table *t = l->table;
 
-  if (c->spec.owner_size != owner_size || is_due(t, now) || !may_retake(l, c, now))
+  if (c->owner_size != owner_size || is_due(t, now) || !may_retake(l, c, now))
     return false;
   if (!l->reuse_has_paid)
     reuse_paid(&t->reuse, l->bytes, l->size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/records.h - parts of struct lease (table.h): its ask, its term, its acknowledgements
- * by replicas, and the names of a multi-lock. For the files of src/lock only. */
+ * by replicas, shared leases, and the names of a multi-lock. For the files of src/lock only. */
 #ifndef LOCK_RECORDS_H
 #define LOCK_RECORDS_H
 
@@ -8,6 +8,7 @@
 #include "lock/lock.h"
 
 typedef struct lease lease;
+typedef struct lock_entry lock_entry;
 
 /* One attempt to get the lease. ask_begin() begins it. */
 typedef struct lease_ask {
@@ -67,6 +68,15 @@ typedef struct lease_acks {
   instant renewed_at;            /* when the last renewal for that was sent */
   instant until;                 /* WAIT is repeated until then */
 } lease_acks;
+
+/* One of several leases of a name, or of this client's entries in its queue. */
+typedef struct lease_shared {
+  lock_entry *entry;
+  lease *next, *previous;
+  uint64_t wanted_units;         /* 0: all free permits */
+  instant since;
+  unsigned claims_ever;          /* claims that it ever had: each has its own fence */
+} lease_shared;
 
 #define ROUNDS_FREE 3    /* of a multi-lock, before it keeps its members while it waits */
 

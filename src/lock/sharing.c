@@ -19,7 +19,7 @@ static lease *shared_of_owner(const lock_entry *e, const lock_spec *spec)
 {
   if (e == NULL || kind_has_permits(spec->kind))
     return NULL;
-  for (lease *l = e->last; l != NULL; l = l->previous_shared)
+  for (lease *l = e->last; l != NULL; l = l->shared.previous)
     if (l->state == LEASE_HELD && l->kind == LEASE_SHARED && l->mode != 'p' &&
         has_holder(l, spec->owner, spec->owner_size))
       return l;
@@ -38,14 +38,14 @@ static bool may_join(const lease *l, const lock_spec *spec, instant now)
   const lock_table *t = l->table;
   const claim *first = l->claims.holders != NULL ? l->claims.holders : l->claims.waiting;
 
-  if (l->term.is_named || l->claims_ever >= FENCES_PER_TOKEN || l->mode != 'r' ||
+  if (l->term.is_named || l->shared.claims_ever >= FENCES_PER_TOKEN || l->mode != 'r' ||
       !is_plain_reader(spec))
     return false;
   if (first == NULL || !first->spec.reads || first->spec.is_fixed || first->spec.max_hold.ns > 0 ||
       first->spec.no_reentry || first->spec.ttl.ns != spec->ttl.ns)
     return false;
   if (t->settings.local_handovers_max == 0 ||
-      instant_since(now, l->shared_since).ns >= t->settings.local_handover_time.ns)
+      instant_since(now, l->shared.since).ns >= t->settings.local_handover_time.ns)
     return false;
   if (l->state == LEASE_HELD)
     return l->term.waiters_elsewhere == 0 && !l->term.is_suspect &&
@@ -71,7 +71,7 @@ bool share_keep_alone(lease *l, const claim *c)
 {
   l->term.is_named = true;
   for (const claim *other = l->claims.holders; other != NULL; other = other->next)
-    if (other != c && !claim_is_of(other, c->owner, c->spec.owner_size))
+    if (other != c && !claim_is_of(other, c->owner, c->owner_size))
       return false;
   return true;
 }
@@ -80,7 +80,7 @@ void share_place(lease *l, claim *c, instant now)
 {
   if (hold_reenters(l, c))
     return;
-  l->claims_ever++;
+  l->shared.claims_ever++;
   if (l->state == LEASE_HELD) {
     hold_join(l, now);
   } else {
@@ -100,7 +100,7 @@ void share_downgrade(lease *l)
 {
   l->mode = 'r';
   l->is_downgrading = true;
-  l->shared_since = (instant){ 0 };    /* later readers ask the server */
+  l->shared.since = (instant){ 0 };    /* later readers ask the server */
   lease_renewal_due(l);
 }
 
@@ -108,7 +108,7 @@ void share_downgrade(lease *l)
 
 static lease *queue_entry_of(const lock_entry *e, const lock_spec *spec, bool of_owner)
 {
-  for (lease *l = e != NULL ? e->last : NULL; l != NULL; l = l->previous_shared)
+  for (lease *l = e != NULL ? e->last : NULL; l != NULL; l = l->shared.previous)
     if (l->kind == LEASE_QUEUE_ENTRY &&
         (!of_owner || (l->state == LEASE_HELD && has_holder(l, spec->owner, spec->owner_size))))
       return l;
@@ -161,9 +161,9 @@ static bool owner_has(const lock_table *t, const many_name *m, const claim *c)
   const lease *mutex = mutex_find(t, m->name, m->size);
 
   if (mutex != NULL && mutex->state == LEASE_HELD &&
-      has_holder(mutex, c->owner, c->spec.owner_size))
+      has_holder(mutex, c->owner, c->owner_size))
     return true;
-  return set_holds(t, m->name, m->size, c->owner, c->spec.owner_size);
+  return set_holds(t, m->name, m->size, c->owner, c->owner_size);
 }
 
 void set_place(lease *l, claim *c, instant now)

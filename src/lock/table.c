@@ -133,16 +133,16 @@ void table_tick(hold_backend *b, instant now)
   while ((due = timers_pop(&t->timers, now)) != NULL) {
     switch (due->kind) {
     case HOLD_TIMER_CLAIM:
-      claim_timer(due->owner, now);
+      claim_timer(claim_of_timer(due), now);
       break;
     case TIMER_POLL:
-      lease_poll_timer(due->owner, now);
+      lease_poll_timer(RECORD_OF(lease, poll, due), now);
       break;
     case TIMER_RENEW:
-      lease_renew_timer(due->owner, now);
+      lease_renew_timer(RECORD_OF(lease, renew, due), now);
       break;
     case TIMER_DEADLINE:
-      lease_deadline_timer(due->owner, now);
+      lease_deadline_timer(RECORD_OF(lease, deadline, due), now);
       break;
     case TIMER_WAIT_REPORT:
       wait_report_timer(t);

@@ -26,8 +26,6 @@
 #include "lock/reuse_history.h"
 #include "lock/route.h"
 
-typedef struct lock_entry lock_entry;
-
 typedef enum lease_state {
   LEASE_IDLE = 1,   /* the server has nothing of this client, as far as known */
   LEASE_ASKING,     /* an ask is open, and not queued yet */
@@ -57,7 +55,11 @@ typedef enum lease_state {
 typedef enum lease_kind { LEASE_MUTEX = 1, LEASE_SHARED, LEASE_SET, LEASE_QUEUE_ENTRY } lease_kind;
 
 struct lease {
-  UT_hash_handle by_bytes;       /* MUTEX */
+  union {                        /* by `kind` */
+    UT_hash_handle by_bytes;     /* MUTEX */
+    lease_shared shared;         /* SHARED, QUEUE_ENTRY */
+    lease_many many;             /* SET: `bytes` has the names in sequence */
+  };
   lease *prev, *next;            /* in the list of all leases */
   uint64_t id;
   lock_table *table;
@@ -99,16 +101,8 @@ struct lease {
   int32_t handovers;             /* consecutive */
   instant handovers_since;
 
-  /* SHARED, QUEUE_ENTRY */
-  lock_entry *entry;
-  lease *next_shared, *previous_shared;
   char mode;                     /* SHARED: 'r', 'w', 'p'; otherwise 0 */
   bool is_downgrading;           /* the server must still learn that it only reads */
-  unsigned claims_ever;          /* claims that it ever had: each has its own fence */
-  uint64_t wanted_units;         /* 0: all free permits */
-  instant shared_since;
-
-  lease_many many;               /* SET: `bytes` has the names in sequence */
 
   acquisition claims;
   timer poll;                    /* ask again; also: repeat the present command */
@@ -220,6 +214,8 @@ lease *shared_new(lock_table *t, const lock_spec *spec, instant now);
 lease *set_new(lock_table *t, const lock_spec *spec);
 lease *shared_find(const lock_table *t, const void *bytes, size_t size, uint64_t ask);
 lease *set_find(const lock_table *t, uint32_t set);
+size_t set_count(const lease *l);         /* its names; 0: it is no set */
+uint32_t set_number(const lease *l);      /* 0: it is no set */
 void lease_start_next(lease *l, instant now); /* IDLE: asks for its first waiter, or is gone */
 void lease_forget_if_unused(lease *l);
 void lease_due(lease *l);                 /* has a command to send */
@@ -286,8 +282,8 @@ void polling_forbidden(route *r, const char *words, instant now);      /* waiter
 
 /* ---- acks.c ---- */
 /* Whether the claim `id` wants more than its lease has. */
-bool acks_are_wanted(const lease *l, const lock_spec *wish, uint64_t id);
-uint32_t acks_number(const lease *l, const lock_spec *wish);
+bool acks_are_wanted(const lease *l, const claim_terms *wish, uint64_t id);
+uint32_t acks_number(const lease *l, const claim_terms *wish);
 void acks_retry(lease *l);
 lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instant now);
 void acks_leave(lease *l);
@@ -330,8 +326,8 @@ bool set_holds(const lock_table *t, const void *bytes, size_t size, const void *
                size_t owner_size);
 
 /* ---- parking.c ---- */
-bool park_asks(const lease *l, const lock_spec *wish);  /* whether the ask allows parking */
-bool park_is_wanted(const lease *l, const lock_spec *spec, instant now);
+bool park_asks(const lease *l, const claim_terms *wish);  /* whether the ask allows parking */
+bool park_is_wanted(const lease *l, const claim_terms *spec, instant now);
 lease_state park_begin(lease *l, span linger, instant now);
 lease_state park_take(lease *l, instant now);
 lease_state park_revoked(lease *l);       /* another client wants it */
@@ -370,7 +366,7 @@ void hold_first(lease *l, instant now);   /* the first waiter holds it */
 /* Whether its owner holds the lease: the claim holds it too, or has failed. */
 bool hold_reenters(lease *l, claim *c);
 bool hold_may_pass(const lease *l, instant now); /* local handoff allowed? */
-bool hold_may_pass_to(const lease *l, const lock_spec *next, uint64_t claim_id, instant now);
+bool hold_may_pass_to(const lease *l, const claim_terms *next, uint64_t claim_id, instant now);
 void hold_pass(lease *l, instant now);
 void hold_join(lease *l, instant now);    /* all waiting claims share the lease */
 

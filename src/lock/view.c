@@ -35,7 +35,7 @@ static void view_fill(const lease *l, lock_name *ret)
                       .reads = l->mode == 'r',
                       .state = view_state(l), .waiting = claims_count(l->claims.waiting),
                       .lost = claims_count(l->claims.lost),
-                      .units = l->kind == LEASE_SHARED ? l->wanted_units : 1 };
+                      .units = l->kind == LEASE_SHARED ? l->shared.wanted_units : 1 };
   if (l->state == LEASE_HELD && l->claims.holders != NULL) {
     ret->holds = claims_count(l->claims.holders);
     ret->units = l->term.units;
@@ -54,7 +54,7 @@ bool table_next_name(const hold_backend *b, lock_name_at *at, lock_name *ret)
 
   if (l == NULL)
     l = t->first_lease;
-  else if (++at->member >= l->many.count) {
+  else if (++at->member >= set_count(l)) {
     l = l->next;
     at->member = 0;
     if (l == NULL)

@@ -22,7 +22,7 @@ typedef struct waits { wait *all; size_t count; } waits;
 
 void wait_report_init(lock_table *t)
 {
-  timer_init(&t->wait_report.timer, TIMER_WAIT_REPORT, t);
+  timer_init(&t->wait_report.timer, TIMER_WAIT_REPORT);
 }
 
 static void look_at(lock_table *t, instant at)
@@ -33,13 +33,13 @@ static void look_at(lock_table *t, instant at)
 
 static bool may_be_reported(const claim *c)
 {
-  return c->spec.blocks && !c->spec.is_try && c->spec.owner_size > 0;
+  return c->spec.blocks && !c->spec.is_try && c->owner_size > 0;
 }
 
 void wait_report_claim(const lock_table *t, claim *c)
 {
-  if (t->settings.reports_waits && c->spec.owner_size > 0)
-    c->owner_hash = owner_hash(t->protocol.client, c->owner, c->spec.owner_size);
+  if (t->settings.reports_waits && c->owner_size > 0)
+    c->owner_hash = owner_hash(t->protocol.client, c->owner, c->owner_size);
 }
 
 void wait_report_waits(lock_table *t, const claim *c, instant now)
@@ -121,7 +121,7 @@ static wait *waits_of(const waits *w, uint64_t owner)
 
 static void mark(const waits *w, const claim *holder)
 {
-  wait *found = holder->spec.owner_size > 0 ? waits_of(w, holder->owner_hash) : NULL;
+  wait *found = holder->owner_size > 0 ? waits_of(w, holder->owner_hash) : NULL;
 
   for (; found != NULL && found < w->all + w->count &&
          found->claim->owner_hash == holder->owner_hash; found++)
@@ -161,7 +161,7 @@ static void add_wait(text *out, claim *c)
   const lease *l = lease_of_claim(c);
   many_name wants = wanted(l);
   int64_t since = server_clock_at(&l->route->clock, c->asked_at);
-  owner_entry e = { .kind = 'w', .id = c->id, .set = l->many.number, .ask = l->ask.number,
+  owner_entry e = { .kind = 'w', .id = c->id, .set = set_number(l), .ask = l->ask.number,
                     .name = wants.name, .name_size = wants.size };
   text owner = text_over(e.owner, sizeof(e.owner));
 
@@ -175,7 +175,7 @@ static void add_wait(text *out, claim *c)
 static void add_hold(text *out, const claim *c, many_name held, uint64_t token)
 {
   const lease *l = lease_of_claim(c);
-  owner_entry e = { .kind = 'h', .id = c->id, .set = l->many.number, .ask = l->term.id.ask,
+  owner_entry e = { .kind = 'h', .id = c->id, .set = set_number(l), .ask = l->term.id.ask,
                     .token = token, .name = held.name, .name_size = held.size };
   text owner = text_over(e.owner, sizeof(e.owner));
 
@@ -189,7 +189,7 @@ static void add_hold(text *out, const claim *c, many_name held, uint64_t token)
 static bool is_outermost(const claim *c)
 {
   for (const claim *other = c->of->holders; other != c; other = other->next)
-    if (other->spec.owner_size > 0 && other->owner_hash == c->owner_hash)
+    if (other->owner_size > 0 && other->owner_hash == c->owner_hash)
       return false;
   return true;
 }
@@ -197,9 +197,9 @@ static bool is_outermost(const claim *c)
 static void holds_report(text *out, const waits *w, const lease *l)
 {
   for (const claim *c = l->claims.holders; c != NULL; c = c->next) {
-    if (c->spec.owner_size == 0 || waits_of(w, c->owner_hash) == NULL || !is_outermost(c))
+    if (c->owner_size == 0 || waits_of(w, c->owner_hash) == NULL || !is_outermost(c))
       continue;
-    for (size_t i = 0; i < l->many.count; i++)
+    for (size_t i = 0; i < set_count(l); i++)
       add_hold(out, c, l->many.names[i], l->term.id.token);
     if (l->kind != LEASE_SET)
       add_hold(out, c, (many_name){ l->bytes, l->size }, l->term.id.token);

@@ -106,7 +106,7 @@ static bool shared_acquire(lease *l, request *out, span ttl, instant now)
 {
   const lock_table *t = l->table;
   share_call s = { .name = l->bytes, .name_size = l->size, .ask = l->ask.number, .mode = l->mode,
-                   .units = l->wanted_units, .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
+                   .units = l->shared.wanted_units, .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
                    .polls = lease_only_polls(l) && l->ask.waits,
                    .nonce = ask_nonce(t, l->ask.number),
                    .until_us = until(l, now), .give_up_us = give_up(l, now),
@@ -194,7 +194,7 @@ static share_ending share_end_of_ask(const lease *l, int64_t copies_us, instant 
 
   e.lease = (lease_id){ .ask = l->ask.number };
   memcpy(e.lease.client, l->table->protocol.client, sizeof(e.lease.client));
-  e.units = l->wanted_units;
+  e.units = l->shared.wanted_units;
   return e;
 }
 

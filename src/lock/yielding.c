@@ -11,7 +11,7 @@
 /* A try must report the present state, so it does not yield. */
 static bool has_patience(const lease *l, instant until)
 {
-  const lock_spec *wish = wish_of(&l->claims);
+  const claim_terms *wish = wish_of(&l->claims);
 
   return wish != NULL && !wish->is_try &&
          !instant_before(wish->give_up_at, instant_add(until, YIELD_PATIENCE));
@@ -43,17 +43,17 @@ static const channel *own_channel(const lease *l)
   const lease *other = l;
 
   if (l->kind == LEASE_SHARED)
-    for (other = l->entry->first; other->channel == NULL && other->next_shared != NULL;)
-      other = other->next_shared;
+    for (other = l->shared.entry->first; other->channel == NULL && other->shared.next != NULL;)
+      other = other->shared.next;
   return other->channel;
 }
 
 /* Whether this message may be about a release that this client has sent. */
 static bool is_released_by_us(const lease *l)
 {
-  const lease *other = l->kind == LEASE_SHARED ? l->entry->first : NULL;
+  const lease *other = l->kind == LEASE_SHARED ? l->shared.entry->first : NULL;
 
-  for (; other != NULL; other = other->next_shared)
+  for (; other != NULL; other = other->shared.next)
     if (other->state == LEASE_RELEASING && other->term.end_sendings > 0)
       return true;
   return false;
@@ -79,7 +79,7 @@ void yield_given(lease *l, uint64_t heard, instant sent_at, instant now)
   if (heard > we_heard)
     reuse_yields(&t->reuse, l->bytes, l->size, instant_add(now, pause));
   if (l->kind == LEASE_SHARED && heard > 0)
-    for (lease *other = l->entry->first; other != NULL; other = other->next_shared)
+    for (lease *other = l->shared.entry->first; other != NULL; other = other->shared.next)
       if (other->channel != NULL && other->state == LEASE_QUEUED)
         yield_ask(other, now);
 }

@@ -68,7 +68,7 @@ static bool is_taken_here(const quorum_record *r)
  * servers with them, and ask again (round.c). */
 static bool is_taken(const quorum_record *r)
 {
-  const lock_spec *wish = wish_of(&r->claims);
+  const claim_terms *wish = wish_of(&r->claims);
 
   return is_taken_here(r) || (r->met_others && !r->is_short && wish != NULL && !wish->is_try);
 }
@@ -83,7 +83,7 @@ static const char *taken_words(const quorum_record *r)
 /* Whether the servers were asked after it began; of a waiter it suffices that it waits. */
 static bool is_answer_for(const quorum_record *r, const claim *c)
 {
-  const lock_spec *wish = wish_of(&r->claims);
+  const claim_terms *wish = wish_of(&r->claims);
 
   for (size_t i = 0; wish != NULL && wish->is_try && i < r->quorum->count; i++)
     if (r->members[i].state == MEMBER_BUSY && instant_before(r->members[i].asked_at, c->asked_at))
@@ -97,7 +97,7 @@ static void try_ends(quorum_record *r, quorum_record *of, const char *words, ins
 
   if (!is_answer_for(r, c))
     return;
-  if (holder_of(&r->claims, c->owner, c->spec.owner_size) == NULL) {
+  if (holder_of(&r->claims, c->owner, c->owner_size) == NULL) {
     record_fail(of, DIBS_BUSY, words != NULL ? words : taken_words(r), now);
     return;
   }
@@ -325,11 +325,11 @@ static void tick(hold_backend *b, instant now)
     closing_timer(q);
   while ((due = timers_pop(&q->timers, now)) != NULL) {
     if (due->kind == HOLD_TIMER_CLAIM)
-      claim_timer(due->owner, now);
+      claim_timer(claim_of_timer(due), now);
     else if (due->kind == TIMER_REPAIR)
-      held_repair(due->owner, now);
+      held_repair(RECORD_OF(quorum_record, repair, due), now);
     else
-      stage_timer(due->owner, now);
+      stage_timer(RECORD_OF(quorum_record, stage, due), now);
     quorum_advance(q, now);
   }
 }

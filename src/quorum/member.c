@@ -63,7 +63,7 @@ static void keep_fault(const member_lease *m, dibs_status status, const char *wo
 void member_cast(member_lease *m, bool is_try, uint64_t token, instant now)
 {
   quorum_record *r = m->record;
-  const lock_spec *wish = wish_of(&r->claims);
+  const claim_terms *wish = wish_of(&r->claims);
   lock_spec w = { .context = m, .kind = r->kind, .reads = r->reads, .name = r->entry->bytes + 1,
                   .name_size = r->entry->size - 1, .units = 1, .is_try = is_try,
                   .is_fixed = r->is_fixed, .no_reentry = true, .ttl = r->ttl,

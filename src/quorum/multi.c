@@ -378,6 +378,7 @@ static void raise_all(multi_record *w, instant now)
 static void part_granted(multi_record *w, multi_part *p, const lock_event *event, instant now)
 {
   dibs_status status;
+  lock_spec spec;
 
   if (p->state != PART_ASKED)
     return;                              /* cancelled, but granted: it is being released */
@@ -388,7 +389,8 @@ static void part_granted(multi_record *w, multi_part *p, const lock_event *event
     raise_all(w, now);
     return;
   }
-  status = take_next(w, wish_of(&w->claims), now);
+  spec = waiter_spec(&w->claims);
+  status = take_next(w, &spec, now);
   if (status != DIBS_OK)
     record_fail(w, status, "no memory to ask for the next of several names", now);
 }

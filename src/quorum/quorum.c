@@ -111,8 +111,8 @@ quorum_record *record_new(quorum *q, const lock_spec *spec)
   r->ttl = spec->ttl;
   r->note = note;
   r->limit = INSTANT_NEVER;
-  timer_init(&r->stage, TIMER_STAGE, r);
-  timer_init(&r->repair, TIMER_REPAIR, r);
+  timer_init(&r->stage, TIMER_STAGE);
+  timer_init(&r->repair, TIMER_REPAIR);
   for (size_t i = 0; i < q->count; i++)
     r->members[i].record = r;
   acquisition_init(&r->claims, &q->backend, r);

@@ -30,7 +30,7 @@ static void the_earliest_comes_first(void **state)
   timers_init(&ts, &m);
   assert_true(timers_reserve(&ts, MANY));
   for (size_t i = 0; i < MANY; i++) {
-    timer_init(&all[i], (int)i, NULL);
+    timer_init(&all[i], (int)i);
     timers_set(&ts, &all[i], at((int64_t)random_below(&r, 1000)));
   }
   /* Move some, take some away. */
@@ -63,7 +63,7 @@ static void equal_ones_fire_in_the_order_of_setting(void **state)
   timers_init(&ts, &m);
   assert_true(timers_reserve(&ts, 20));
   for (int i = 0; i < 20; i++) {
-    timer_init(&all[i], i, NULL);
+    timer_init(&all[i], i);
     timers_set(&ts, &all[i], at(10));
   }
   timers_set(&ts, &all[4], at(10));     /* set anew: now the last */
@@ -84,12 +84,11 @@ static void none_comes_out_before_its_instant(void **state)
   assert_true(instant_is_never(timers_first(&ts)));
   assert_null(timers_pop(&ts, INSTANT_NEVER));
   assert_true(timers_reserve(&ts, 1));
-  timer_init(&t, 1, &ts);
+  timer_init(&t, 1);
   timers_clear(&ts, &t);                /* not set: no effect */
   timers_set(&ts, &t, at(10));
   assert_null(timers_pop(&ts, at(9)));
   assert_ptr_equal(timers_pop(&ts, at(10)), &t);
-  assert_ptr_equal(t.owner, &ts);
   assert_null(timers_pop(&ts, at(11)));
   timers_deinit(&ts);
 }
@@ -104,7 +103,7 @@ static void a_timer_that_outlives_the_heap_is_not_set(void **state)
   (void)state;
   timers_init(&ts, &m);
   assert_true(timers_reserve(&ts, 1));
-  timer_init(&t, 1, NULL);
+  timer_init(&t, 1);
   timers_set(&ts, &t, at(1));
   timers_deinit(&ts);
   assert_false(timer_is_set(&t));
@@ -123,7 +122,7 @@ static void setting_within_the_reserve_asks_for_no_memory(void **state)
   heap.fail_at = 1;
   heap.keeps_failing = true;
   for (int i = 0; i < 100; i++) {
-    timer_init(&all[i], i, NULL);
+    timer_init(&all[i], i);
     timers_set(&ts, &all[i], at(i));
   }
   assert_true(timers_reserve(&ts, 50));
@@ -142,7 +141,7 @@ static bool grows(failing_heap *heap, void *data)
   (void)data;
   timers_init(&ts, &m);
   for (int i = 0; i < 100; i++) {
-    timer_init(&all[i], i, NULL);
+    timer_init(&all[i], i);
     if (!timers_reserve(&ts, ts.count + 1))
       continue;
     timers_set(&ts, &all[i], at(1000 - i));
