@@ -31,14 +31,12 @@ typedef struct claim_terms {
   bool reads, is_try, is_fixed, no_reentry, is_part, blocks, wants_fsync, reports_replicas;
 } claim_terms;
 
+/* A member of the backend's record. All zero: it has no claims. */
 typedef struct acquisition {
-  hold_backend *backend;
-  void *record;                  /* the backend's, which has it */
   claim *waiting, *holders, *lost;      /* utlist heads: the first of each */
   claim *parked;                 /* released, and kept with its lease; NULL: none */
 } acquisition;
 
-void acquisition_init(acquisition *a, hold_backend *b, void *record);
 bool acquisition_is_unused(const acquisition *a);
 size_t claims_count(const claim *claims);
 

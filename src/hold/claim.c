@@ -5,11 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-void acquisition_init(acquisition *a, hold_backend *b, void *record)
-{
-  *a = (acquisition){ .backend = b, .record = record };
-}
-
 bool acquisition_is_unused(const acquisition *a)
 {
   return a->waiting == NULL && a->holders == NULL && a->lost == NULL;

@@ -62,9 +62,10 @@ static claim *held(const hold_front *f, uint64_t id)
 static void end_lost(claim *c, lock_event_kind kind)
 {
   acquisition *a = c->of;
+  const hold_ops *ops = c->backend->ops;
 
   claim_end(c, kind, c->status);
-  a->backend->ops->forget(a);
+  ops->forget(a);
 }
 
 const char *hold_refusal(const hold_front *f, uint64_t id)

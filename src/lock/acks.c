@@ -11,37 +11,58 @@
 #define RETRY_MIN SPAN_MS(20)
 #define RETRY_MAX SPAN_MS(50)
 
+bool acks_reserve(lease *l)
+{
+  lock_table *t = l->table;
+
+  if (l->acks != NULL)
+    return true;
+  l->acks = mem_zalloc(&t->memory, sizeof(*l->acks));
+  if (l->acks == NULL)
+    return false;
+  t->backend.counts.bytes += sizeof(*l->acks);
+  return true;
+}
+
 /* 0: a majority of a number that is not known yet. */
 uint32_t acks_number(const lease *l, const claim_terms *wish)
 {
-  return wish->min_replicas > 0 ? (uint32_t)wish->min_replicas : l->acks.majority;
+  return wish->min_replicas > 0 ? (uint32_t)wish->min_replicas : l->acks->majority;
 }
 
 static bool are_enough(const lease *l, const claim_terms *wish)
 {
-  uint32_t wanted = acks_number(l, wish);
+  uint32_t wanted;
 
   if (wish->min_replicas == 0)
     return true;
-  if (wish->wants_fsync && !l->acks.has_fsync && !l->acks.no_fsync)
+  wanted = acks_number(l, wish);
+  if (wish->wants_fsync && !l->acks->has_fsync && !l->acks->no_fsync)
     return false;
-  return wanted > 0 && l->acks.acknowledged >= wanted;
+  return wanted > 0 && l->acks->acknowledged >= wanted;
 }
 
 bool acks_are_wanted(const lease *l, const claim_terms *wish, uint64_t id)
 {
-  return l->acks.done_claim_id != id && !are_enough(l, wish);
+  return !are_enough(l, wish) && l->acks->done_claim_id != id;
+}
+
+void acks_forget(lease *l)
+{
+  l->acks->acknowledged = l->acks->wanted = l->acks->majority = 0;
+  l->acks->done_claim_id = 0;
+  l->acks->has_fsync = false;
 }
 
 static void step(lease *l, ack_step to)
 {
   route *r = l->route;
 
-  l->acks.step = to;
-  l->acks.is_sent = false;
-  l->acks.next = NULL;
+  l->acks->step = to;
+  l->acks->is_sent = false;
+  l->acks->next = NULL;
   if (r->last_ack != NULL)
-    r->last_ack->acks.next = l;
+    r->last_ack->acks->next = l;
   else
     r->first_ack = l;
   r->last_ack = l;
@@ -53,13 +74,13 @@ void acks_leave(lease *l)
   lease *before = NULL;
 
   timers_clear(&l->table->timers, &l->renew);
-  for (lease *a = r->first_ack; a != NULL; before = a, a = a->acks.next) {
+  for (lease *a = r->first_ack; a != NULL; before = a, a = a->acks->next) {
     if (a != l)
       continue;
     if (before != NULL)
-      before->acks.next = l->acks.next;
+      before->acks->next = l->acks->next;
     else
-      r->first_ack = l->acks.next;
+      r->first_ack = l->acks->next;
     if (r->last_ack == l)
       r->last_ack = before;
     return;
@@ -84,10 +105,10 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
   l->term.ttl = wish->ttl;
   l->term.limit = INSTANT_NEVER;              /* those were the former holder's */
   l->term.is_fixed = false;
-  l->acks.claim_id = waiter_id(&l->claims);
-  l->acks.renewed_at = now;
+  l->acks->claim_id = waiter_id(&l->claims);
+  l->acks->renewed_at = now;
   l->route->wants_acks = true;
-  l->acks.until = instant_add(now, wish->replicas_wait);
+  l->acks->until = instant_add(now, wish->replicas_wait);
   set_patience(l, now);
   step(l, ACKS_RENEW);
   return LEASE_ACKING;
@@ -99,7 +120,7 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
  * several. */
 static span wait_span(const lease *l, instant now)
 {
-  span left = instant_since(l->acks.until, now);
+  span left = instant_since(l->acks->until, now);
   span most = { l->table->settings.command_timeout.ns / 2 };
 
   return span_max(span_min(left, most), SPAN_MS(1));     /* WAIT 0 would wait for ever */
@@ -109,11 +130,11 @@ static bool wait_command(const lease *l, request *out, instant now)
 {
   char count[12], ms[24];
   text number = text_over(count, sizeof(count)), time = text_over(ms, sizeof(ms));
-  bool has_fsync = wish_of(&l->claims)->wants_fsync && !l->acks.no_fsync;
+  bool has_fsync = wish_of(&l->claims)->wants_fsync && !l->acks->no_fsync;
   resp_argument words[4] = { has_fsync ? RESP_TEXT("WAITAOF") : RESP_TEXT("WAIT") };
   size_t size = 1;
 
-  text_add_uint(&number, l->acks.wanted);
+  text_add_uint(&number, l->acks->wanted);
   text_add_int(&time, wire_ms(wait_span(l, now)));
   if (has_fsync)
     words[size++] = RESP_TEXT("1");
@@ -126,7 +147,7 @@ static bool step_command(lease *l, request *out, instant now)
 {
   resp_argument role[1] = { RESP_TEXT("ROLE") };
 
-  switch (l->acks.step) {
+  switch (l->acks->step) {
   case ACKS_RENEW:
     if (!wire_renew(l->route, out, &l, 1, now))
       return false;
@@ -147,8 +168,8 @@ bool lock_next_ack_command(lock_table *t, size_t number, request *out, uint64_t 
 {
   lease *l = t->routes[number]->first_ack;
 
-  while (l != NULL && l->acks.is_sent)
-    l = l->acks.next;
+  while (l != NULL && l->acks->is_sent)
+    l = l->acks->next;
   if (l == NULL)
     return false;
   *ret_tag = call_for_acks(l);
@@ -158,14 +179,14 @@ bool lock_next_ack_command(lock_table *t, size_t number, request *out, uint64_t 
     call_free(l->table, slots_get(&l->table->call_slots, *ret_tag));
     return false;
   }
-  l->acks.is_sent = true;
+  l->acks->is_sent = true;
   return true;
 }
 
 void acks_renew(lease *l)
 {
-  l->acks.step = ACKS_RENEW;
-  l->acks.is_sent = false;
+  l->acks->step = ACKS_RENEW;
+  l->acks->is_sent = false;
 }
 
 void lock_acks_down(lock_table *t, size_t number, instant now)
@@ -174,7 +195,7 @@ void lock_acks_down(lock_table *t, size_t number, instant now)
 
   (void)now;
   calls_cut_acks(r);
-  for (lease *l = r->first_ack; l != NULL; l = l->acks.next)
+  for (lease *l = r->first_ack; l != NULL; l = l->acks->next)
     acks_renew(l);                       /* WAIT counts what was written on its own link */
 }
 
@@ -186,15 +207,15 @@ static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, insta
   const claim_terms *wish = wish_of(&l->claims);
   uint64_t waiter = waiter_id(&l->claims);
   lease_id id = l->term.id;
-  bool is_other = waiter != l->acks.claim_id;
+  bool is_other = waiter != l->acks->claim_id;
 
   acks_leave(l);
-  l->acks.step = ACKS_NONE;
+  l->acks->step = ACKS_NONE;
   timers_clear(&l->table->timers, &l->poll);
-  l->acks.acknowledged = acknowledged;
-  l->acks.has_fsync = has_fsync;
-  if (l->acks.wanted == 0)
-    l->acks.wanted = 1;                  /* a majority was wanted, its number is unknown */
+  l->acks->acknowledged = acknowledged;
+  l->acks->has_fsync = has_fsync;
+  if (l->acks->wanted == 0)
+    l->acks->wanted = 1;                  /* a majority was wanted, its number is unknown */
   if (is_other && acks_are_wanted(l, wish, waiter) && instant_before(now, l->term.valid_until)) {
     return acks_begin(l, &id, l->term.valid_until, now);
   }
@@ -202,9 +223,9 @@ static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, insta
     waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
     return LEASE_RELEASING;
   }
-  l->acks.done_claim_id = waiter;
+  l->acks->done_claim_id = waiter;
   return hold_granted(l, &id, l->term.valid_until, l->term.ttl, l->term.waiters_elsewhere,
-                      false, l->acks.renewed_at, now);
+                      false, l->acks->renewed_at, now);
 }
 
 lease_state acks_give_up(lease *l, instant now)
@@ -231,15 +252,15 @@ static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, i
   l->term.waiters_elsewhere = a.waiters;
   l->term.valid_until = instant_max(l->term.valid_until,
                                     lease_end(sent_at, span_ms(a.remaining_ms), ppm));
-  l->acks.renewed_at = sent_at;
-  l->acks.claim_id = waiter_id(&l->claims);
+  l->acks->renewed_at = sent_at;
+  l->acks->claim_id = waiter_id(&l->claims);
   if (wish->min_replicas == 0) {         /* the waiter that wanted acknowledgements has ended */
     return settle(l, 0, false, now);
   }
   acks_leave(l);
   set_patience(l, now);
-  l->acks.wanted = acks_number(l, wish);
-  step(l, l->acks.wanted > 0 ? ACKS_WAIT : ACKS_ROLE);
+  l->acks->wanted = acks_number(l, wish);
+  step(l, l->acks->wanted > 0 ? ACKS_WAIT : ACKS_ROLE);
   return l->state;
 }
 
@@ -251,7 +272,7 @@ static lease_state role_reported(lease *l, const resp_reply *reply, instant now)
   if (replicas == NULL || replicas->kind != RESP_ARRAY || replicas->integer < 1) {
     return settle(l, 0, false, now);
   }
-  l->acks.wanted = l->acks.majority = (uint32_t)(replicas->integer + 1) / 2;
+  l->acks->wanted = l->acks->majority = (uint32_t)(replicas->integer + 1) / 2;
   acks_leave(l);
   step(l, ACKS_WAIT);
   return l->state;
@@ -259,9 +280,9 @@ static lease_state role_reported(lease *l, const resp_reply *reply, instant now)
 
 static lease_state counted(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  bool is_his = waiter_id(&l->claims) == l->acks.claim_id;
+  bool is_his = waiter_id(&l->claims) == l->acks->claim_id;
 
-  if (is_his && acknowledged < l->acks.wanted && instant_before(now, l->acks.until)) {
+  if (is_his && acknowledged < l->acks->wanted && instant_before(now, l->acks->until)) {
     acks_leave(l);
     step(l, ACKS_WAIT);
     return l->state;
@@ -294,7 +315,7 @@ static void again_later(lease *l, instant now)
 
 void acks_retry(lease *l)
 {
-  l->acks.is_sent = false;
+  l->acks->is_sent = false;
 }
 
 static lock_verdict refused(lease *l, const resp_node *error, instant now)
@@ -311,13 +332,13 @@ static lock_verdict refused(lease *l, const resp_node *error, instant now)
       return LOCK_MOVED;                 /* lease_move() starts again on its new route */
     return fault == RESP_FAULT_NO_SLOT ? LOCK_MOVED : LOCK_FINE;
   }
-  if (l->acks.step == ACKS_RENEW && fault == RESP_FAULT_NO_SCRIPT) {
+  if (l->acks->step == ACKS_RENEW && fault == RESP_FAULT_NO_SCRIPT) {
     l->route->renew_with_text = true;
-    l->acks.is_sent = false;
-  } else if (l->acks.step == ACKS_WAIT && wish_of(&l->claims)->wants_fsync &&
-             !l->acks.no_fsync) {
-    l->acks.no_fsync = true;             /* older than 7.2, or without an append-only file */
-    l->acks.is_sent = false;
+    l->acks->is_sent = false;
+  } else if (l->acks->step == ACKS_WAIT && wish_of(&l->claims)->wants_fsync &&
+             !l->acks->no_fsync) {
+    l->acks->no_fsync = true;             /* older than 7.2, or without an append-only file */
+    l->acks->is_sent = false;
   } else {
     lease_become(l, settle(l, 0, false, now), now);
   }
@@ -330,13 +351,13 @@ lock_verdict acks_answered(call *c, lease *l, const resp_reply *reply, instant s
   const resp_node *root = resp_root(reply);
 
   if (l == NULL || l->state != LEASE_ACKING || !lease_id_equal(&l->term.id, &c->lease) ||
-      l->acks.step != c->ack_step || !l->acks.is_sent)
+      l->acks->step != c->ack_step || !l->acks->is_sent)
     return LOCK_FINE;
   if (root->kind == RESP_ERROR)
     return refused(l, root, now);
-  if (l->acks.step == ACKS_RENEW)
+  if (l->acks->step == ACKS_RENEW)
     lease_become(l, renewed(l, reply, sent_at, now), now);
-  else if (l->acks.step == ACKS_ROLE)
+  else if (l->acks->step == ACKS_ROLE)
     lease_become(l, role_reported(l, reply, now), now);
   else
     lease_become(l, waited(l, reply, now), now);

@@ -35,9 +35,8 @@ lease_state ask_begin(lease *l, instant now)
     l->many.was_granted_one = false;
   }
   l->ask.needs_inbox = l->ask.is_unheard = l->ask.is_uncounted = false;
-  l->acks.acknowledged = l->acks.wanted = l->acks.majority = 0;
-  l->acks.done_claim_id = 0;
-  l->acks.has_fsync = false;
+  if (l->acks != NULL)
+    acks_forget(l);
   l->ask.newest_token = 0;
   l->term.is_reported_broken = false;
   l->attempts = 0;

@@ -8,7 +8,7 @@
 
 lease *lease_of_claim(const claim *c)
 {
-  return c->of != NULL ? c->of->record : NULL;
+  return c->of != NULL ? RECORD_OF(lease, claims, c->of) : NULL;
 }
 
 static lock_table *table_of(hold_backend *b)
@@ -91,6 +91,10 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
     l = lease_new(t, spec, now);
   if (l == NULL)
     return DIBS_ERR_NO_MEMORY;
+  if (spec->min_replicas != 0 && !acks_reserve(l)) {
+    lease_forget_if_unused(l);
+    return DIBS_ERR_NO_MEMORY;
+  }
   wait_report_claim(t, c);
   if (spec->watched != NULL && spec->watched->lease.token != 0)
     l->ask.watched = *spec->watched;
@@ -353,7 +357,7 @@ void claims_released(lease *l, const release_answer *a)
 
 static void forget(acquisition *a)
 {
-  lease_forget_if_unused(a->record);
+  lease_forget_if_unused(RECORD_OF(lease, claims, a));
 }
 
 static dibs_status raise(claim *c, uint64_t token, instant now)
@@ -398,7 +402,7 @@ instant lock_detached_until(const lock_table *t)
 static void downgrade(acquisition *a, instant now)
 {
   (void)now;
-  share_downgrade(a->record);
+  share_downgrade(RECORD_OF(lease, claims, a));
 }
 
 static bool token(const claim *c, text *out)

@@ -93,7 +93,7 @@ uint64_t call_for_acks(lease *l)
   c->lease_number = l->id;
   c->lease_kind = l->kind;
   c->lease = l->term.id;
-  c->ack_step = l->acks.step;
+  c->ack_step = l->acks->step;
   return c->id;
 }
 

@@ -22,11 +22,14 @@ uint64_t fence_token(const lease *l, uint64_t fence)
 
 static void report_acks(claim *c, const lease *l)
 {
-  uint32_t wanted = c->spec.min_replicas != 0 ? acks_number(l, &c->spec) : l->acks.wanted;
+  uint32_t wanted;
 
-  c->acknowledged = l->acks.acknowledged;
-  c->replicas_wanted = wanted > 0 ? wanted : l->acks.wanted;
-  c->has_fsync = l->acks.has_fsync;
+  if (l->acks == NULL)
+    return;
+  wanted = c->spec.min_replicas != 0 ? acks_number(l, &c->spec) : l->acks->wanted;
+  c->acknowledged = l->acks->acknowledged;
+  c->replicas_wanted = wanted > 0 ? wanted : l->acks->wanted;
+  c->has_fsync = l->acks->has_fsync;
 }
 
 /* Makes the first waiter the outermost holder of the lease. */

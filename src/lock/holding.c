@@ -159,7 +159,7 @@ lease_state hold_not_ours(lease *l, instant now)
 {
   if (l->state == LEASE_ACKING) {
     acks_leave(l);
-    l->acks.step = ACKS_NONE;
+    l->acks->step = ACKS_NONE;
   }
   l->renewing_at = NULL;
   timers_clear(&l->table->timers, &l->renew);

@@ -13,13 +13,18 @@
 
 /* ---- all of them ---- */
 
+static size_t bytes_of(const lease *l)
+{
+  return sizeof(*l) + l->size + (l->acks != NULL ? sizeof(*l->acks) : 0);
+}
+
 static void list_join(lease *l)
 {
   lock_table *t = l->table;
 
   DL_APPEND(t->first_lease, l);
   t->backend.counts.names++;
-  t->backend.counts.bytes += sizeof(*l) + l->size;
+  t->backend.counts.bytes += bytes_of(l);
   lease_find_route(l);
 }
 
@@ -32,7 +37,7 @@ static void list_leave(lease *l)
   lease_ask_route(l, NULL);
   l->route->names--;
   channel_leave(l);
-  t->backend.counts.bytes -= sizeof(*l) + l->size;
+  t->backend.counts.bytes -= bytes_of(l);
 }
 
 /* Not yet in any list. */
@@ -49,7 +54,6 @@ static lease *lease_make(lock_table *t, lease_kind kind, const void *bytes, size
   l->table = t;
   l->kind = kind;
   l->state = LEASE_IDLE;
-  acquisition_init(&l->claims, &t->backend, l);
   l->term.limit = INSTANT_NEVER;
   l->term.units = 1;
   l->size = size;
@@ -73,6 +77,7 @@ static lease *lease_unmake(lease *l)
   slots_remove(&t->lease_slots, l->id);
   if (l->kind == LEASE_SET)
     mem_free(&t->memory, l->many.names);
+  mem_free(&t->memory, l->acks);
   mem_free(&t->memory, l);
   return NULL;
 }

@@ -96,7 +96,7 @@ struct lease {
   uint64_t ended_token;          /* of all its leases: none up to this one is trusted again */
 
   lease_term term;               /* in CONFIRMING, ACKING, HELD, PARKED and RELEASING */
-  lease_acks acks;
+  lease_acks *acks;              /* NULL: no claim has asked for replicas */
   uint32_t local_number;         /* of the present outermost hold; base/fence.h */
   int32_t handovers;             /* consecutive */
   instant handovers_since;
@@ -281,8 +281,10 @@ void polling_without_inbox(route *r, const char *words, instant now);
 void polling_forbidden(route *r, const char *words, instant now);      /* waiters poll at once */
 
 /* ---- acks.c ---- */
+bool acks_reserve(lease *l);              /* for a claim that asks for replicas; false: no memory */
 /* Whether the claim `id` wants more than its lease has. */
 bool acks_are_wanted(const lease *l, const claim_terms *wish, uint64_t id);
+void acks_forget(lease *l);               /* those of its former leases */
 uint32_t acks_number(const lease *l, const claim_terms *wish);
 void acks_retry(lease *l);
 lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instant now);

@@ -11,7 +11,7 @@ static quorum *quorum_of(hold_backend *b)
 
 static quorum_record *record_of(const claim *c)
 {
-  return c->of->record;
+  return RECORD_OF(quorum_record, claims, c->of);
 }
 
 /* ---- a new claim ---- */
@@ -221,12 +221,12 @@ static void release(claim *c, instant now)
 
 static void forget(acquisition *a)
 {
-  record_forget(a->record);
+  record_forget(RECORD_OF(quorum_record, claims, a));
 }
 
 static void downgrade(acquisition *a, instant now)
 {
-  quorum_record *r = a->record;
+  quorum_record *r = RECORD_OF(quorum_record, claims, a);
 
   held_downgrade(r, now);
   quorum_advance(r->quorum, now);

@@ -198,7 +198,6 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
     return status;
   w->multi = s;
   w->state = MULTI_TAKING;
-  acquisition_init(&w->claims, b, w);
   if (record_copy(w, spec)) {
     record_divide(w);
     status = take_next(w, spec, now);
@@ -230,7 +229,7 @@ static void forget_if_over(multi_record *w)
 
 static void fail(claim *c, dibs_status status, const char *words, instant now)
 {
-  multi_record *w = c->of->record;
+  multi_record *w = RECORD_OF(multi_record, claims, c->of);
 
   record_fail(w, status, words, now);
   forget_if_over(w);
@@ -238,7 +237,7 @@ static void fail(claim *c, dibs_status status, const char *words, instant now)
 
 static void release(claim *c, instant now)
 {
-  multi_record *w = c->of->record;
+  multi_record *w = RECORD_OF(multi_record, claims, c->of);
 
   holders_release(&w->claims, INSTANT_NEVER);
   w->state = MULTI_LEAVING;
@@ -248,7 +247,7 @@ static void release(claim *c, instant now)
 
 static void forget(acquisition *a)
 {
-  forget_if_over(a->record);
+  forget_if_over(RECORD_OF(multi_record, claims, a));
 }
 
 static instant valid_until(const multi_record *w)
@@ -262,7 +261,7 @@ static instant valid_until(const multi_record *w)
 
 static void add_why(const claim *c, const char *before, text *out)
 {
-  const multi_record *w = c->of->record;
+  const multi_record *w = RECORD_OF(multi_record, claims, c->of);
   size_t used = out->used;
 
   for (size_t i = 0; i < w->part_count && out->used == used; i++)
@@ -271,7 +270,7 @@ static void add_why(const claim *c, const char *before, text *out)
 
 static void describe(const claim *c, lock_event *event)
 {
-  const multi_record *w = c->of->record;
+  const multi_record *w = RECORD_OF(multi_record, claims, c->of);
 
   event->name = w->names[0].name;
   event->name_size = w->names[0].size;

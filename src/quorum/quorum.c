@@ -115,7 +115,6 @@ quorum_record *record_new(quorum *q, const lock_spec *spec)
   timer_init(&r->repair, TIMER_REPAIR);
   for (size_t i = 0; i < q->count; i++)
     r->members[i].record = r;
-  acquisition_init(&r->claims, &q->backend, r);
 
   r->previous = e->last;
   if (e->last != NULL)

@@ -62,12 +62,12 @@ static void release(claim *c, instant now)
   claim_end(c, LOCK_RELEASED, DIBS_OK);
 }
 
-static void forget(acquisition *a) { ((one *)a->record)->forgotten++; }
+static void forget(acquisition *a) { RECORD_OF(one, claims, a)->forgotten++; }
 
 static void downgrade(acquisition *a, instant now)
 {
   (void)now;
-  ((one *)a->record)->downgrades++;
+  RECORD_OF(one, claims, a)->downgrades++;
 }
 
 static void describe(const claim *c, lock_event *event)
@@ -85,7 +85,6 @@ static void set_up(one *o)
   memset(o, 0, sizeof(*o));
   timers_init(&o->timers, &heap);
   o->backend = (hold_backend){ .ops = &ops, .timers = &o->timers };
-  acquisition_init(&o->claims, &o->backend, o);
   o->front = hold_front_new(&heap);
   hold_front_add(o->front, &o->backend);
 }
