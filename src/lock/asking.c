@@ -23,7 +23,7 @@ lease_state ask_begin(lease *l, instant now)
 
   assert(wish != NULL);
   l->ask.number = ++t->last_ask;
-  l->ask.polls = 0;
+  l->wait->polls = 0;
   channel_forget(l);
   l->ask.waits = !wish->is_try;
   l->ask.ttl = wish->ttl;
@@ -37,7 +37,7 @@ lease_state ask_begin(lease *l, instant now)
   l->ask.needs_inbox = l->ask.is_unheard = l->ask.is_uncounted = false;
   if (l->acks != NULL)
     acks_forget(l);
-  l->ask.newest_token = 0;
+  l->wait->newest_token = 0;
   l->term.is_reported_broken = false;
   l->attempts = 0;
   l->handovers = 0;
@@ -86,25 +86,22 @@ lease_state confirm_unwanted(lease *l, instant now)
 
 static void watch(lease *l, const acquire_answer *a, instant now)
 {
-  if (a->lease.token == 0) {
-    l->ask.watched.lease = (lease_id){ .token = 0 };
-    return;
-  }
-  if (lease_id_equal(&l->ask.watched.lease, &a->lease) && l->ask.watched.renewals == a->renewals)
-    return;
-  l->ask.watched.lease = a->lease;
-  l->ask.watched.renewals = a->renewals;
-  l->ask.watched.since = now;
-  l->ask.watched.length = span_ms(a->lease_ms);
+  watched_lease *w = &l->wait->watched;
+
+  if (a->lease.token == 0)
+    w->lease = (lease_id){ .token = 0 };
+  else if (!lease_id_equal(&w->lease, &a->lease) || w->renewals != a->renewals)
+    *w = (watched_lease){ .lease = a->lease, .renewals = a->renewals, .since = now,
+                          .length = span_ms(a->lease_ms) };
 }
 
 /* When the watched lease will have been watched for its whole length. */
 static instant watch_end(const lease *l)
 {
-  if (l->ask.watched.lease.token == 0)
+  if (l->wait->watched.lease.token == 0)
     return INSTANT_NEVER;
-  return instant_add(l->ask.watched.since,
-                     lease_watch(l->ask.watched.length,
+  return instant_add(l->wait->watched.since,
+                     lease_watch(l->wait->watched.length,
                                  l->table->settings.clock_rate_error_ppm));
 }
 
@@ -127,11 +124,11 @@ span ask_poll_span(const lock_table *t, span ttl)
 /* The pause doubles each time; a random value between half of it and all of it. */
 static instant next_look(lease *l, span first, span most, instant now)
 {
-  unsigned doublings = l->ask.polls < LOOK_DOUBLINGS ? l->ask.polls : LOOK_DOUBLINGS;
+  unsigned doublings = l->wait->polls < LOOK_DOUBLINGS ? l->wait->polls : LOOK_DOUBLINGS;
   span pause = span_max(span_min((span){ first.ns << doublings }, most),
                         poll_spread(l->table));
 
-  l->ask.polls++;
+  l->wait->polls++;
   return instant_add(now, random_span(&l->table->random, (span){ pause.ns / 2 }, pause));
 }
 
@@ -193,13 +190,13 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
   /* Cluster: the server may have counted an older subscription of the same name, which
    * this client was ending. When the new subscription is confirmed, the name asks again. */
   inbox_want(l);
-  l->ask.queued_at = sent_at;
+  l->wait->queued_at = sent_at;
   l->ask.was_answered = true;
   l->ask.had_message = false;
   l->ask.is_unheard = l->ask.is_uncounted = false;
   l->attempts = 0;
   /* A grant before this reply has an older token than one after it. */
-  l->ask.newest_token = l->kind == LEASE_MUTEX ? a->lease.token : a->last_token;
+  l->wait->newest_token = l->kind == LEASE_MUTEX ? a->lease.token : a->last_token;
   if (l->kind == LEASE_SET) {
     l->many.rounds += l->many.was_granted_one;
     l->many.was_granted_one = false;
@@ -244,7 +241,7 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
    * counted since then, and the server's clock may have been set back. So the lease also
    * counts from the last copy that was not granted, or from the first copy. */
   if (again) {
-    instant since = l->ask.was_answered ? l->ask.queued_at : l->ask.first_sent_at;
+    instant since = l->ask.was_answered ? l->wait->queued_at : l->wait->first_sent_at;
     span length = span_ms(a->lease_ms);
 
     end = instant_min(end, lease_end(since, length, ppm));
@@ -302,7 +299,7 @@ static void fail_busy(lease *l, const acquire_answer *a, instant now)
     text_add(&why, " ms");
   }
   if (l->table->protocol.dialect->traits.hands_over && !lease_id_is_quarantine(&a->lease))
-    waiter_refuse(&l->claims, &l->ask.watched, free_from(l, a, now), words);
+    waiter_refuse(&l->claims, &l->wait->watched, free_from(l, a, now), words);
   else
     waiter_fail(&l->claims, DIBS_BUSY, words);
 }

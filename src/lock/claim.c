@@ -91,15 +91,17 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
     l = lease_new(t, spec, now);
   if (l == NULL)
     return DIBS_ERR_NO_MEMORY;
-  if (spec->min_replicas != 0 && !acks_reserve(l)) {
+  if (!wait_reserve(l) || (spec->min_replicas != 0 && !acks_reserve(l))) {
     lease_forget_if_unused(l);
     return DIBS_ERR_NO_MEMORY;
   }
   wait_report_claim(t, c);
   if (spec->watched != NULL && spec->watched->lease.token != 0)
-    l->ask.watched = *spec->watched;
+    l->wait->watched = *spec->watched;
   claim_place(l, c, spec_is_mutex(spec) ? spec->kind : l->lock_kind, now);
   wait_report_waits(t, c, now);
+  if ((l = lease_of_claim(c)) != NULL)
+    wait_forget_if_unused(l);
   return DIBS_OK;
 }
 
@@ -172,7 +174,7 @@ static const char *busy_words(const lease *l)
 {
   if (lease_is_in(l, STATES_TAKEN))
     return "another owner of this client holds it";
-  return lease_id_is_quarantine(&l->ask.watched.lease) ? QUARANTINE_WORDS
+  return lease_id_is_quarantine(&l->wait->watched.lease) ? QUARANTINE_WORDS
                                                        : "another client holds it";
 }
 
@@ -241,7 +243,7 @@ static void waiting_is_over(claim *c, instant now)
   else if (was_sent)
     fail_without_reply(c, DIBS_UNKNOWN, now);
   else if (route_is_usable(r) && lease_is_undecided(l))
-    claim_fail(c, l->undecided_why, r->undecided_words);
+    claim_fail(c, l->wait->undecided_why, r->undecided_words);
   else if (route_is_usable(r) && is_at(c, LEASE_ACKING))
     claim_fail(c, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
   else if (!route_is_usable(r) || c->spec.is_try || !is_known_busy(l))
@@ -273,7 +275,7 @@ void claim_timer(claim *c, instant now)
   waiting_is_over(c, now);
   if (l->claims.waiting == NULL)
     lease_become(l, lease_unwanted(l, now), now);
-  else if (l->state == LEASE_QUEUED && !instant_before(now, l->ask.sent_give_up))
+  else if (l->state == LEASE_QUEUED && !instant_before(now, l->wait->sent_give_up))
     lease_due(l);      /* later waiters continue, and their queue entry must not expire */
 }
 

@@ -124,7 +124,7 @@ static bool send_acquire(lease *l, request *out, call *c, instant now)
   c->ttl = ttl;
   l->ask.ttl = ttl;
   if (l->ask.sendings == 0)
-    l->ask.first_sent_at = now;
+    l->wait->first_sent_at = now;
   l->ask.sendings++;
   timers_clear(&t->timers, &l->poll);
   return true;

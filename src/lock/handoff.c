@@ -130,6 +130,7 @@ void hold_pass(lease *l, instant now)
   l->local_number++;
   l->term.ttl = next->spec.ttl;
   hold_first(l, now);
+  wait_forget_if_unused(l);
   l->table->backend.counts.granted_local++;
   if (l->term.ttl.ns != before.ns || !timer_is_set(&l->renew))
     lease_renewal_due(l);

@@ -79,7 +79,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   l->term.granted_token = id->token;
   l->term.is_suspect = l->term.is_named = false;
   l->attempts = 0;
-  l->ask.watched.lease = (lease_id){ .token = 0 };
+  l->wait->watched.lease = (lease_id){ .token = 0 };
   timers_clear(&t->timers, &l->poll);
   hints_paid(t);
   remember_token(l, id, now);

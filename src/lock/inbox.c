@@ -37,7 +37,7 @@ static bool is_believed(lease *l, const inbox_message *m, instant now)
     return false;
   }
   /* If the clock was set back during this ask, an old grant may look like a new one. */
-  if (clock->has_stepped && !instant_before(clock->stepped_at, l->ask.first_sent_at))
+  if (clock->has_stepped && !instant_before(clock->stepped_at, l->wait->first_sent_at))
     return false;
   return message_is_proven(l->table, m);
 }
@@ -46,7 +46,7 @@ static lease_state message_grant(lease *l, const inbox_message *m, instant now)
 {
   lock_table *t = l->table;
   span ttl = span_ms(m->ttl_ms);
-  instant since = l->ask.was_answered ? l->ask.queued_at : l->ask.first_sent_at;
+  instant since = l->ask.was_answered ? l->wait->queued_at : l->wait->first_sent_at;
   instant end = lease_end(since, ttl, t->settings.clock_rate_error_ppm);
 
   if (l->state == LEASE_CANCELLING)
@@ -55,7 +55,7 @@ static lease_state message_grant(lease *l, const inbox_message *m, instant now)
     hinted(l, now);
     return l->state;
   }
-  if (m->lease.token <= l->ask.newest_token || m->lease.token <= l->ended_token)
+  if (m->lease.token <= l->wait->newest_token || m->lease.token <= l->ended_token)
     return l->state;                   /* older than what the server reported since */
   if (l->kind == LEASE_SET) {
     l->many.was_granted_one = true;    /* the other names may be free now, too */

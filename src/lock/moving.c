@@ -81,14 +81,16 @@ static void calls_cut_of(route *r, const lease *l)
 /* Since when no node serves it: an outage of its old node continues, a new one begins now. */
 static instant unserved_since(const lease *l, instant now)
 {
-  return route_is_usable(l->route) ? now : instant_max(l->unserved_since, l->route->down_since);
+  return route_is_usable(l->route) ? now
+                                   : instant_max(l->wait->unserved_since, l->route->down_since);
 }
 
 static void lease_move(lease *l, route *to, instant now)
 {
   route *from = l->route;
 
-  l->unserved_since = unserved_since(l, now);
+  if (l->wait != NULL)
+    l->wait->unserved_since = unserved_since(l, now);
   calls_cut_of(from, l);
   if (l->state == LEASE_ACKING) {
     acks_leave(l);

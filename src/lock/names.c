@@ -11,6 +11,55 @@
 #define uthash_malloc(bytes) mem_alloc(&t->memory, (bytes))
 #define uthash_free(pointer, bytes) mem_free(&t->memory, (pointer))
 
+/* ---- what waiting needs ---- */
+
+#define SPARE_WAITS_MAX 64       /* a lock that is free at once allocates none */
+
+bool wait_reserve(lease *l)
+{
+  lock_table *t = l->table;
+  lease_wait *w = t->spare_waits;
+
+  if (l->wait != NULL)
+    return true;
+  if (w != NULL) {
+    t->spare_waits = w->next;
+    t->spare_wait_count--;
+    *w = (lease_wait){ .next = NULL };
+  } else if ((w = mem_zalloc(&t->memory, sizeof(*w))) == NULL) {
+    return false;
+  }
+  l->wait = w;
+  t->backend.counts.bytes += sizeof(*w);
+  return true;
+}
+
+static void wait_forget(lease *l)
+{
+  lock_table *t = l->table;
+  lease_wait *w = l->wait;
+
+  if (w == NULL)
+    return;
+  l->wait = NULL;
+  t->backend.counts.bytes -= sizeof(*w);
+  if (t->spare_wait_count >= SPARE_WAITS_MAX) {
+    mem_free(&t->memory, w);
+    return;
+  }
+  w->next = t->spare_waits;
+  t->spare_waits = w;
+  t->spare_wait_count++;
+}
+
+/* What it knows of another holder is over with the grant; with IDLE it is not. */
+void wait_forget_if_unused(lease *l)
+{
+  if (l->claims.waiting == NULL &&
+      lease_is_in(l, IN(LEASE_HELD) | IN(LEASE_PARKED) | IN(LEASE_RELEASING)))
+    wait_forget(l);
+}
+
 /* ---- all of them ---- */
 
 static size_t bytes_of(const lease *l)
@@ -75,6 +124,7 @@ static lease *lease_unmake(lease *l)
   lock_table *t = l->table;
 
   slots_remove(&t->lease_slots, l->id);
+  wait_forget(l);
   if (l->kind == LEASE_SET)
     mem_free(&t->memory, l->many.names);
   mem_free(&t->memory, l->acks);

@@ -6,16 +6,16 @@
 
 bool lease_is_undecided(const lease *l)
 {
-  return l->undecided_ask != 0 && l->undecided_ask == l->ask.number &&
-         lease_is_in(l, STATES_ASK);
+  return lease_is_in(l, STATES_ASK) && l->wait->undecided_ask != 0 &&
+         l->wait->undecided_ask == l->ask.number;
 }
 
 instant lease_cannot_ask_since(const lease *l)
 {
-  instant since = lease_is_undecided(l) ? l->undecided_since : INSTANT_NEVER;
+  instant since = lease_is_undecided(l) ? l->wait->undecided_since : INSTANT_NEVER;
 
   if (!route_is_usable(l->route))
-    since = instant_min(since, instant_max(l->route->down_since, l->unserved_since));
+    since = instant_min(since, instant_max(l->route->down_since, l->wait->unserved_since));
   return since;
 }
 
@@ -26,18 +26,18 @@ void lease_undecided(lease *l, dibs_status why, instant now)
 
   text_add(&shown, t->fault_words);
   if (!lease_is_undecided(l))
-    l->undecided_since = now;
-  l->undecided_ask = l->ask.number;
-  l->undecided_why = why;
+    l->wait->undecided_since = now;
+  l->wait->undecided_ask = l->ask.number;
+  l->wait->undecided_why = why;
   t->undecided_at = now;
   claims_arm(l, now);
 }
 
 void lease_decided(lease *l, instant now)
 {
-  if (l->undecided_ask == 0)
+  if (l->wait == NULL || l->wait->undecided_ask == 0)
     return;
-  l->undecided_ask = 0;
+  l->wait->undecided_ask = 0;
   claims_arm(l, now);
 }
 

@@ -57,7 +57,7 @@ void ask_unheard(lease *l, instant sent_at, instant now)
   if (inbox_hears(l) && instant_before(l->route->inbox_up_at, sent_at))
     l->ask.is_uncounted = true;
   if (!l->ask.is_unheard)
-    l->ask.unheard_since = now;
+    l->wait->unheard_since = now;
   l->ask.is_unheard = true;
 }
 
@@ -70,7 +70,7 @@ instant polling_at(const lease *l)
   if (l->route->is_inbox_missing)
     at = l->route->missing_since;
   if (l->ask.is_unheard)
-    at = instant_min(at, l->ask.unheard_since);
+    at = instant_min(at, l->wait->unheard_since);
   return instant_is_never(at) ? at : instant_add(at, PATIENCE);
 }
 

@@ -21,15 +21,25 @@ typedef struct lease_ask {
   bool needs_inbox, offers_idle;
   bool is_unheard;               /* answered only `not listening`, since then */
   bool is_uncounted;             /* the same, while the subscription was confirmed */
-  instant unheard_since;
-  unsigned polls;                /* without a grant, in dialects without messages */
   span ttl;
-  instant first_sent_at;         /* its first copy */
+} lease_ask;
+
+/* What an ask needs while claims wait, and a hold does not. Made for each claim that waits,
+ * while it can still be refused; kept until no claim waits and the lease is held or released. */
+typedef struct lease_wait {
+  struct lease_wait *next;       /* unused ones */
+  watched_lease watched;
+  instant first_sent_at;         /* of the ask: its first copy */
   instant queued_at;             /* when its last request answered `waiting` was sent */
   instant sent_give_up;          /* the limit that the server knows from the newest copy */
+  instant unheard_since;
   uint64_t newest_token;         /* of the last grant in its last reply */
-  watched_lease watched;
-} lease_ask;
+  instant unserved_since;        /* when its slot left a reachable node */
+  uint64_t undecided_ask;        /* the last ask that the server refused to decide; 0: none */
+  instant undecided_since;       /* the first refusal since the last answer */
+  dibs_status undecided_why;
+  unsigned polls;                /* without a grant, in dialects without messages */
+} lease_wait;
 
 /* What the server granted. hold_granted() begins it. */
 typedef struct lease_term {

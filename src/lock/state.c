@@ -98,6 +98,7 @@ void lease_set_state(lease *l, lease_state to)
   l->table->backend.counts.parked += to == LEASE_PARKED;
   l->table->backend.counts.parked -= l->state == LEASE_PARKED;
   l->state = to;
+  wait_forget_if_unused(l);
   if (l->claims.parked != NULL && to != LEASE_PARKED)
     park_forget(l);
 }

@@ -35,6 +35,11 @@ lock_table *lock_table_free(lock_table *t)
 
   while (t->first_lease != NULL)
     lease_free(t->first_lease);
+  while (t->spare_waits != NULL) {
+    lease_wait *w = t->spare_waits;
+    t->spare_waits = w->next;
+    mem_free(&t->memory, w);
+  }
   channels_free(t);
   routes_free(t);
   while (t->detached != NULL) {

@@ -69,10 +69,6 @@ struct lease {
   bool had_no_subscriber;        /* the last answer was `deaf`: resubscribed */
   bool is_redirected;            /* MOVED or ASK was answered, and not followed yet */
   unsigned redirects;            /* consecutive, since it last waited */
-  instant unserved_since;        /* when its slot left a reachable node */
-  uint64_t undecided_ask;        /* the last ask that the server refused to decide; 0: none */
-  instant undecided_since;       /* the first refusal since the last answer */
-  dibs_status undecided_why;
   unsigned attempts;             /* consecutive refusals, for back-off */
   channel *channel;              /* Cluster: the inbox of its tag, when it is needed */
   channel *side_channel;         /* a second one, shared by several names */
@@ -92,6 +88,7 @@ struct lease {
   enum { RENUMBER_NONE, RENUMBER_ASKED, RENUMBER_REFUSED } renumber;   /* parking.c */
 
   lease_ask ask;                 /* the open one, or the last */
+  lease_wait *wait;              /* while its ask is open or a claim waits */
 
   uint64_t ended_token;          /* of all its leases: none up to this one is trusted again */
 
@@ -183,6 +180,8 @@ struct lock_table {
   lease *first_lease;            /* utlist head */
   lease *mutexes;                /* uthash head */
   lock_entry *entries;           /* uthash head */
+  lease_wait *spare_waits;
+  size_t spare_wait_count;
   uint32_t last_set;
   lease *first_set;              /* utlist head: the newest first */
   reuse_history reuse;
@@ -218,6 +217,8 @@ size_t set_count(const lease *l);         /* its names; 0: it is no set */
 uint32_t set_number(const lease *l);      /* 0: it is no set */
 void lease_start_next(lease *l, instant now); /* IDLE: asks for its first waiter, or is gone */
 void lease_forget_if_unused(lease *l);
+bool wait_reserve(lease *l);              /* before a claim waits for it; false: no memory */
+void wait_forget_if_unused(lease *l);
 void lease_due(lease *l);                 /* has a command to send */
 void lease_renewal_due(lease *l);
 void lease_free(lease *l);

@@ -40,7 +40,7 @@ static int64_t give_up(lease *l, instant now)
   const lock_table *t = l->table;
   instant last = waiters_limit(&l->claims);
 
-  l->ask.sent_give_up = last;
+  l->wait->sent_give_up = last;
   if (lease_only_polls(l) && l->ask.waits)       /* three polls and 500 ms; protocol.md 15 */
     last = instant_min(last, instant_add(now, (span){ 3 * ask_poll_span(t, l->ask.ttl).ns +
                                                       SPAN_MS(500).ns }));
@@ -69,11 +69,13 @@ static uint64_t min_token_of(const lease *l)
 /* The lease that this client has watched for its whole length without a renewal, or NULL. */
 static const lease_id *watched(const lease *l, instant now)
 {
-  if (l->ask.watched.lease.token == 0 ||
-      instant_since(now, l->ask.watched.since).ns <
-        lease_watch(l->ask.watched.length, l->table->settings.clock_rate_error_ppm).ns)
+  const watched_lease *w = &l->wait->watched;
+
+  if (w->lease.token == 0 ||
+      instant_since(now, w->since).ns <
+        lease_watch(w->length, l->table->settings.clock_rate_error_ppm).ns)
     return NULL;
-  return &l->ask.watched.lease;
+  return &w->lease;
 }
 
 /* ---- acquire ---- */
@@ -96,7 +98,7 @@ static bool mutex_acquire(lease *l, request *out, span ttl, instant now)
                      .give_up_us = give_up(l, now), .estimate_us = estimate(lease_route(l), now),
                      .min_token = min_token_of(l),
                      .kind = l->lock_kind, .detached = hold_detached(l),
-                     .watched = watched(l, now), .watched_renewals = l->ask.watched.renewals };
+                     .watched = watched(l, now), .watched_renewals = l->wait->watched.renewals };
 
   l->ask.offers_idle = a.lingers;
   return t->protocol.dialect->acquire(&t->protocol, out, &a);
@@ -113,7 +115,7 @@ static bool shared_acquire(lease *l, request *out, span ttl, instant now)
                    .estimate_us = estimate(lease_route(l), now),
                    .min_token = min_token_of(l),
                    .kind = l->lock_kind, .watched = watched(l, now),
-                   .watched_renewals = l->ask.watched.renewals };
+                   .watched_renewals = l->wait->watched.renewals };
 
   return t->protocol.dialect->share_acquire(&t->protocol, out, &s);
 }
@@ -130,7 +132,7 @@ static bool set_acquire(lease *l, request *out, span ttl, instant now)
   m.estimate_us = estimate(lease_route(l), now);
   m.min_token = min_token_of(l);
   m.watched = watched(l, now);
-  m.watched_renewals = l->ask.watched.renewals;
+  m.watched_renewals = l->wait->watched.renewals;
   return native_many_acquire(&t->protocol, out, &m);
 }
 
