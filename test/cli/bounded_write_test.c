@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages never block: bounded_write.c on a pipe that another writer fills after the poll. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 
 #include <errno.h>
@@ -16,8 +15,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cli/bounded_write.h"
 
@@ -78,13 +75,12 @@ static void *help(void *data)
   return NULL;
 }
 
-static void a_pipe_that_fills_after_the_poll_blocks_for_a_moment_only(void **state)
+TEST(a_pipe_that_fills_after_the_poll_blocks_for_a_moment_only)
 {
   pthread_t thread;
   int fds[2];
   helper h;
 
-  (void)state;
   make_pipe(fds, true);
   h.fd = fds[0];
   atomic_init(&h.is_over, false);
@@ -101,12 +97,11 @@ static void a_pipe_that_fills_after_the_poll_blocks_for_a_moment_only(void **sta
   close_pipe(fds);
 }
 
-static void what_is_taken_is_written_whole(void **state)
+TEST(what_is_taken_is_written_whole)
 {
   char got[16] = "";
   int fds[2];
 
-  (void)state;
   make_pipe(fds, false);
   assert_true(bounded_write(fds[1], "message\n", 8, 20));
   assert_int_equal(read(fds[0], got, sizeof(got)), 8);
@@ -114,13 +109,12 @@ static void what_is_taken_is_written_whole(void **state)
   close_pipe(fds);
 }
 
-static void a_pipe_without_a_reader_ends_nothing(void **state)
+TEST(a_pipe_without_a_reader_ends_nothing)
 {
   struct sigaction now;
   sigset_t pending;
   int fds[2];
 
-  (void)state;
   make_pipe(fds, false);
   close(fds[0]);
   fds[0] = -1;
@@ -134,13 +128,12 @@ static void a_pipe_without_a_reader_ends_nothing(void **state)
   close_pipe(fds);
 }
 
-static void signals_are_afterwards_as_they_were(void **state)
+TEST(signals_are_afterwards_as_they_were)
 {
   struct sigaction urgent, ignored = { .sa_handler = SIG_IGN };
   sigset_t before, after;
   int fds[2];
 
-  (void)state;
   sigaction(SIGURG, &ignored, NULL);
   sigemptyset(&before);
   sigaddset(&before, SIGURG);
@@ -156,14 +149,4 @@ static void signals_are_afterwards_as_they_were(void **state)
   close_pipe(fds);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_pipe_that_fills_after_the_poll_blocks_for_a_moment_only),
-    cmocka_unit_test(what_is_taken_is_written_whole),
-    cmocka_unit_test(a_pipe_without_a_reader_ends_nothing),
-    cmocka_unit_test(signals_are_afterwards_as_they_were),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

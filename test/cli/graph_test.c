@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Who waits for whom: graph.c, over inspections made by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/graph.h"
 
@@ -107,13 +104,12 @@ static size_t cycles(const graph *g, bool *ret_certain, size_t *ret_length)
 
 /* ---- facts ---- */
 
-static void a_queue_is_no_cycle(void **state)
+TEST(a_queue_is_no_cycle)
 {
   graph g = { .nodes = NULL };
   bool certain = false;
   size_t length = 0;
 
-  (void)state;
   add(&g, "a", DIBS_KIND_MUTEX, "one", "two three");
   add(&g, "b", DIBS_KIND_MUTEX, "two", "three");
   graph_finish(&g);
@@ -123,13 +119,12 @@ static void a_queue_is_no_cycle(void **state)
   graph_free(&g);
 }
 
-static void two_clients_in_a_circle_are_a_possible_deadlock(void **state)
+TEST(two_clients_in_a_circle_are_a_possible_deadlock)
 {
   graph g = { .nodes = NULL };
   bool certain = true;
   size_t length = 0;
 
-  (void)state;
   add(&g, "a", DIBS_KIND_MUTEX, "one", "two bystander");
   add(&g, "b", DIBS_KIND_MUTEX, "two", "one");
   graph_finish(&g);
@@ -142,13 +137,12 @@ static void two_clients_in_a_circle_are_a_possible_deadlock(void **state)
   graph_free(&g);
 }
 
-static void owners_make_it_certain(void **state)
+TEST(owners_make_it_certain)
 {
   graph g = { .nodes = NULL };
   bool certain = false;
   size_t length = 0;
 
-  (void)state;
   add(&g, "a", DIBS_KIND_MUTEX, "one/x", "two/y");
   add(&g, "b", DIBS_KIND_RWLOCK, "two/y three/z", "four/u one/x");
   add(&g, "c", DIBS_KIND_MUTEX, "one/x", "three/z");
@@ -158,13 +152,12 @@ static void owners_make_it_certain(void **state)
   graph_free(&g);
 }
 
-static void two_owners_of_one_client_are_two(void **state)
+TEST(two_owners_of_one_client_are_two)
 {
   graph g = { .nodes = NULL };
   bool certain = false;
   size_t length = 0;
 
-  (void)state;
   add(&g, "a", DIBS_KIND_MUTEX, "one/x", "two/y");
   add(&g, "b", DIBS_KIND_MUTEX, "two/y", "one/other");
   graph_finish(&g);
@@ -173,19 +166,17 @@ static void two_owners_of_one_client_are_two(void **state)
   graph_free(&g);
 }
 
-static void threads_that_wait_for_each_other_in_a_client_that_tells_nothing_are_no_edge(
-    void **state)
+TEST(threads_that_wait_for_each_other_in_a_client_that_tells_nothing_are_no_edge)
 {
   graph g = { .nodes = NULL };
 
-  (void)state;
   add(&g, "a", DIBS_KIND_RWLOCK, "one", "one");
   graph_finish(&g);
   assert_int_equal(g.edge_count, 0);
   graph_free(&g);
 }
 
-static void permits_that_others_hold_too_make_it_a_possible_one(void **state)
+TEST(permits_that_others_hold_too_make_it_a_possible_one)
 {
   for (int others = 0; others < 2; others++) {
     graph g = { .nodes = NULL };
@@ -199,17 +190,15 @@ static void permits_that_others_hold_too_make_it_a_possible_one(void **state)
     assert_int_equal(certain, others == 0);
     graph_free(&g);
   }
-  (void)state;
 }
 
-static void a_command_inside_a_command_closes_the_circle(void **state)
+TEST(a_command_inside_a_command_closes_the_circle)
 {
   graph g = { .nodes = NULL };
   bool certain = true;
   size_t length = 0;
   scene s;
 
-  (void)state;
   scene_of(&s, "a", DIBS_KIND_MUTEX, "outer1", "inner2");
   snprintf(s.parties[0].host, sizeof(s.parties[0].host), "web");
   s.parties[0].pid = 41;
@@ -227,11 +216,10 @@ static void a_command_inside_a_command_closes_the_circle(void **state)
   graph_free(&g);
 }
 
-static void a_name_that_scan_tells_twice_counts_once(void **state)
+TEST(a_name_that_scan_tells_twice_counts_once)
 {
   graph g = { .nodes = NULL };
 
-  (void)state;
   add(&g, "a", DIBS_KIND_MUTEX, "one", "two");
   add(&g, "a", DIBS_KIND_MUTEX, "one", "two");
   graph_finish(&g);
@@ -239,13 +227,12 @@ static void a_name_that_scan_tells_twice_counts_once(void **state)
   graph_free(&g);
 }
 
-static void many_clients_in_a_ring_are_one_cycle(void **state)
+TEST(many_clients_in_a_ring_are_one_cycle)
 {
   graph g = { .nodes = NULL };
   bool certain = true;
   size_t length = 0, edges[16];
 
-  (void)state;
   for (int i = 0; i < 200; i++) {
     char name[16], holder[16], waiter[16];
 
@@ -261,20 +248,4 @@ static void many_clients_in_a_ring_are_one_cycle(void **state)
   graph_free(&g);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_queue_is_no_cycle),
-    cmocka_unit_test(two_clients_in_a_circle_are_a_possible_deadlock),
-    cmocka_unit_test(owners_make_it_certain),
-    cmocka_unit_test(two_owners_of_one_client_are_two),
-    cmocka_unit_test(
-        threads_that_wait_for_each_other_in_a_client_that_tells_nothing_are_no_edge),
-    cmocka_unit_test(permits_that_others_hold_too_make_it_a_possible_one),
-    cmocka_unit_test(a_command_inside_a_command_closes_the_circle),
-    cmocka_unit_test(a_name_that_scan_tells_twice_counts_once),
-    cmocka_unit_test(many_clients_in_a_ring_are_one_cycle),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of the options of all subcommands: what a compiler cannot check. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -42,9 +39,8 @@ static void row_is_found_by_its_name(const command *c, const option_set *set, co
   }
 }
 
-static void no_subcommand_has_a_name_or_letter_twice(void **state)
+TEST(no_subcommand_has_a_name_or_letter_twice)
 {
-  (void)state;
   each_row(row_is_found_by_its_name);
 }
 
@@ -59,9 +55,8 @@ static void another_spelling_takes_what_the_first_takes(const command *c, const 
     fail_msg("dibs %s: --%s is another spelling and has help", c->name, row->name);
 }
 
-static void another_spelling_follows_the_first_one(void **state)
+TEST(another_spelling_follows_the_first_one)
 {
-  (void)state;
   each_row(another_spelling_takes_what_the_first_takes);
 }
 
@@ -83,9 +78,8 @@ static void value_is_as_the_type_needs_it(const command *c, const option_set *se
     fail_msg("dibs %s: --%s has no choices", c->name, row->name);
 }
 
-static void every_option_takes_a_value_if_its_type_reads_one(void **state)
+TEST(every_option_takes_a_value_if_its_type_reads_one)
 {
-  (void)state;
   each_row(value_is_as_the_type_needs_it);
 }
 
@@ -96,17 +90,15 @@ static void field_is_inside_the_struct(const command *c, const option_set *set,
     fail_msg("dibs %s: --%s is stored outside of the struct", c->name, row->name);
 }
 
-static void every_field_is_inside_the_struct_of_its_subcommand(void **state)
+TEST(every_field_is_inside_the_struct_of_its_subcommand)
 {
-  (void)state;
   each_row(field_is_inside_the_struct);
 }
 
 /* ---- subcommands ---- */
 
-static void every_subcommand_has_a_command_line_and_few_enough_rows(void **state)
+TEST(every_subcommand_has_a_command_line_and_few_enough_rows)
 {
-  (void)state;
   for (const command *const *c = commands; *c != NULL; c++) {
     size_t rows = 0;
     bool has_line = false;
@@ -123,15 +115,4 @@ static void every_subcommand_has_a_command_line_and_few_enough_rows(void **state
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest all[] = {
-    cmocka_unit_test(no_subcommand_has_a_name_or_letter_twice),
-    cmocka_unit_test(another_spelling_follows_the_first_one),
-    cmocka_unit_test(every_option_takes_a_value_if_its_type_reads_one),
-    cmocka_unit_test(every_field_is_inside_the_struct_of_its_subcommand),
-    cmocka_unit_test(every_subcommand_has_a_command_line_and_few_enough_rows),
-  };
-
-  return cmocka_run_group_tests(all, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* When a command is signalled to stop and when it is killed: cli/run_schedule.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdint.h>
 
 #include "cli/run_schedule.h"
 
 static const int64_t leases[] = { 500, 700, 1000, 2000, 3000, 10000, 30000, 2073600000 };
 static const int64_t waits[] = { 0, 1, 300, 5000, 60000, 2073600000 };
 
-static void the_default_signals_six_seconds_and_kills_one_second_before_the_end(void **state)
+TEST(the_default_signals_six_seconds_and_kills_one_second_before_the_end)
 {
   kill_schedule s = kill_schedule_for(30000, 5000);
   kill_times t = kill_schedule_at(&s, 29697);
 
-  (void)state;
   assert_int_equal(t.kill_in_ms, 28697);
   assert_int_equal(t.signal_in_ms, 23697);
 }
 
-static void the_kill_is_always_before_the_end(void **state)
+TEST(the_kill_is_always_before_the_end)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(leases) / sizeof(leases[0]); i++) {
     for (size_t j = 0; j < sizeof(waits) / sizeof(waits[0]); j++) {
       kill_schedule s = kill_schedule_for(leases[i], waits[j]);
@@ -40,9 +35,8 @@ static void the_kill_is_always_before_the_end(void **state)
   }
 }
 
-static void the_margin_is_a_quarter_second_or_an_eighth_of_a_short_lease(void **state)
+TEST(the_margin_is_a_quarter_second_or_an_eighth_of_a_short_lease)
 {
-  (void)state;
   assert_int_equal(kill_schedule_for(30000, 0).margin_ms, 1000);
   assert_int_equal(kill_schedule_for(10000, 0).margin_ms, 500);
   assert_int_equal(kill_schedule_for(3000, 0).margin_ms, 250);
@@ -50,9 +44,8 @@ static void the_margin_is_a_quarter_second_or_an_eighth_of_a_short_lease(void **
 }
 
 /* Renewals come every third of the lease: one that works must come before the signal. */
-static void nothing_happens_before_the_first_renewal_could_fail(void **state)
+TEST(nothing_happens_before_the_first_renewal_could_fail)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(leases) / sizeof(leases[0]); i++) {
     kill_schedule s = kill_schedule_for(leases[i], 2073600000);
     /* As the library counts: 1 % and 3 ms are off. */
@@ -62,33 +55,19 @@ static void nothing_happens_before_the_first_renewal_could_fail(void **state)
   }
 }
 
-static void a_renewal_moves_both(void **state)
+TEST(a_renewal_moves_both)
 {
   kill_schedule s = kill_schedule_for(3000, 1000);
 
-  (void)state;
   assert_int_equal(kill_schedule_at(&s, 1000).signal_in_ms, 0);
   assert_int_equal(kill_schedule_at(&s, 2900).signal_in_ms, 1650);
 }
 
-static void a_lost_hold_is_killed_at_once(void **state)
+TEST(a_lost_hold_is_killed_at_once)
 {
   kill_schedule s = kill_schedule_for(30000, 5000);
 
-  (void)state;
   assert_int_equal(kill_schedule_at(&s, 0).kill_in_ms, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest all[] = {
-    cmocka_unit_test(the_default_signals_six_seconds_and_kills_one_second_before_the_end),
-    cmocka_unit_test(the_kill_is_always_before_the_end),
-    cmocka_unit_test(the_margin_is_a_quarter_second_or_an_eighth_of_a_short_lease),
-    cmocka_unit_test(nothing_happens_before_the_first_renewal_could_fail),
-    cmocka_unit_test(a_renewal_moves_both),
-    cmocka_unit_test(a_lost_hold_is_killed_at_once),
-  };
-
-  return cmocka_run_group_tests(all, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

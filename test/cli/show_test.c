@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: cli/show.c - the text for a waiter on a name without a holder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/show.h"
 
@@ -18,11 +15,10 @@ static void expect_free(const dibs_inspection *i, const char *wanted)
   assert_string_equal(text, wanted);
 }
 
-static void a_free_name_is_handed_over_only_if_clients_wait(void **state)
+TEST(a_free_name_is_handed_over_only_if_clients_wait)
 {
   dibs_inspection i = { .size = sizeof(i), .obstacle = "" };
 
-  (void)state;
   expect_free(&i, "free, the request is under way");
   i.waiter_count = 1;
   expect_free(&i, "free, to be handed over");
@@ -31,11 +27,10 @@ static void a_free_name_is_handed_over_only_if_clients_wait(void **state)
   expect_free(&i, "permits are free, to be handed over");
 }
 
-static void a_semaphore_with_no_permits_has_none_to_hand_over(void **state)
+TEST(a_semaphore_with_no_permits_has_none_to_hand_over)
 {
   dibs_inspection i = { .size = sizeof(i), .obstacle = "", .kind = DIBS_KIND_SEMAPHORE };
 
-  (void)state;
   for (i.waiter_count = 0; i.waiter_count < 2; i.waiter_count++) {
     i.generation = 1;
     expect_free(&i, "paused: it has 0 permits until dibs sem set gives it some");
@@ -44,12 +39,4 @@ static void a_semaphore_with_no_permits_has_none_to_hand_over(void **state)
   expect_free(&i, "no permit is free");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_free_name_is_handed_over_only_if_clients_wait),
-    cmocka_unit_test(a_semaphore_with_no_permits_has_none_to_hand_over),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

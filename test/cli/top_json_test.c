@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A reading of dibs top as JSON and back, and lines that are damaged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/json.h"
 #include "cli/top_json.h"
@@ -35,14 +32,13 @@ static bool reads(const char *line, size_t size, top_reading *r, char why[200])
   return top_json_read(line, size, r, why);
 }
 
-static void a_reading_comes_back(void **state)
+TEST(a_reading_comes_back)
 {
   top_reading r, again;
   const watch_row *rows[2];
   char why[200], *line;
   json_t *object;
 
-  (void)state;
   assert_true(reads(good, strlen(good), &r, why));
   assert_int_equal(r.table.count, 2);
   assert_int_equal(r.servers, 0);                        /* a recording before 0.6 */
@@ -77,12 +73,11 @@ static void a_reading_comes_back(void **state)
 }
 
 /* The second name of `good` has the keys of 0.5. */
-static void a_recording_of_0_5_is_read(void **state)
+TEST(a_recording_of_0_5_is_read)
 {
   top_reading r;
   char why[200], line[sizeof(good)], *at;
 
-  (void)state;
   memcpy(line, good, sizeof(good));
   at = strstr(line, "\"lease_ms\":0");
   assert_non_null(at);
@@ -92,7 +87,7 @@ static void a_recording_of_0_5_is_read(void **state)
   top_reading_free(&r);
 }
 
-static void what_is_damaged_is_named(void **state)
+TEST(what_is_damaged_is_named)
 {
   static const struct { const char *was, *is, *says; } rows[] = {
     { "\"a:1\"", "7", "\"name\"" }, { "\"a:1\"", "\"\"", "\"name\"" },
@@ -116,7 +111,6 @@ static void what_is_damaged_is_named(void **state)
     { "}]}\n", "}]}{}\n", "" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     const char *at = strstr(good, rows[i].was);
     char line[sizeof(good) + 100], why[200] = "";
@@ -132,12 +126,11 @@ static void what_is_damaged_is_named(void **state)
   }
 }
 
-static void a_line_that_ends_anywhere_is_refused(void **state)
+TEST(a_line_that_ends_anywhere_is_refused)
 {
   char why[200];
   top_reading r;
 
-  (void)state;
   for (size_t size = 0; size + 2 < sizeof(good); size++) {
     char *line = malloc(size + 1);              /* so that a sanitizer sees its end */
 
@@ -147,14 +140,4 @@ static void a_line_that_ends_anywhere_is_refused(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_reading_comes_back),
-    cmocka_unit_test(a_recording_of_0_5_is_read),
-    cmocka_unit_test(what_is_damaged_is_named),
-    cmocka_unit_test(a_line_that_ends_anywhere_is_refused),
-  };
-
-  return cmocka_run_group_tests_name("readings", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Words in and out of the command: durations.c, url.c, held.c, nearest.c, and what may go
  * to a terminal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/durations.h"
 #include "cli/held.h"
@@ -23,9 +20,8 @@ static int32_t read_ms(const char *words)
   return duration_read(words, &ms) ? ms : -1;
 }
 
-static void durations_are_read(void **state)
+TEST(durations_are_read)
 {
-  (void)state;
   assert_int_equal(read_ms("500ms"), 500);
   assert_int_equal(read_ms("10s"), 10000);
   assert_int_equal(read_ms("5m"), 300000);
@@ -38,22 +34,20 @@ static void durations_are_read(void **state)
   assert_int_equal(read_ms("24d"), 2073600000);
 }
 
-static void what_is_no_duration_is_refused(void **state)
+TEST(what_is_no_duration_is_refused)
 {
   static const char *const bad[] = { "",     "s",    "-1",  "+1", "1x",       "1 s",  ".",
                                      "1h30", "24d1ms", "25d", "99999999999", "1e3", "10ss",
                                      "0x10", "1..5",  "nan", "9999999999999999999999d" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
     assert_int_equal(read_ms(bad[i]), -1);
 }
 
-static void spans_and_clocks_are_written(void **state)
+TEST(spans_and_clocks_are_written)
 {
   char words[DURATION_SIZE];
 
-  (void)state;
   duration_as_clock(161000, words);
   assert_string_equal(words, "2:41");
   duration_as_clock(3723000, words);
@@ -70,7 +64,7 @@ static void spans_and_clocks_are_written(void **state)
   assert_true(strlen(words) < DURATION_SIZE);
 }
 
-static void a_password_is_found_in_a_url(void **state)
+TEST(a_password_is_found_in_a_url)
 {
   static const char *const with[] = {
     "redis://u:p@h", "redis://:p@h/1", "redis://u:a:b@c@h", "unix://:p@/run/s",
@@ -84,7 +78,6 @@ static void a_password_is_found_in_a_url(void **state)
     "redis://h?prefix=password", "",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++)
     if (!url_has_password(with[i]))
       fail_msg("no password found in %s", with[i]);
@@ -93,11 +86,10 @@ static void a_password_is_found_in_a_url(void **state)
       fail_msg("a password was found in %s", without[i]);
 }
 
-static void held_locks_are_listed_by_name_and_fence(void **state)
+TEST(held_locks_are_listed_by_name_and_fence)
 {
   char *one = held_add(NULL, "a b", 5000, "-A_"), *two = held_add(one, "c=d", 9000, "B");
 
-  (void)state;
   assert_string_equal(one, "a%20b=5000:-A_");
   assert_true(held_has_name(two, "a b"));
   assert_true(held_has_client(two, "a b", "-A_"));
@@ -114,11 +106,10 @@ static void held_locks_are_listed_by_name_and_fence(void **state)
   free(two);
 }
 
-static void an_outer_and_an_inner_hold_of_one_name_are_both_known(void **state)
+TEST(an_outer_and_an_inner_hold_of_one_name_are_both_known)
 {
   char *one = held_add("", "x", 5000, "A"), *two = held_add(one, "x", 9000, "B");
 
-  (void)state;
   assert_true(held_has_fence(two, "x", 5000));
   assert_true(held_has_fence(two, "x", 9000));
   assert_true(held_has_client(two, "x", "B"));
@@ -127,7 +118,7 @@ static void an_outer_and_an_inner_hold_of_one_name_are_both_known(void **state)
 }
 
 /* As in the library: names of one key are one lock. */
-static void held_names_of_one_lock_are_found_under_each(void **state)
+TEST(held_names_of_one_lock_are_found_under_each)
 {
   static const struct {
     const char *held, *asked;
@@ -138,7 +129,6 @@ static void held_names_of_one_lock_are_found_under_each(void **state)
     { "{{a}b}", "{a}b", false },  { "{a}{b}", "a}{b", true }, { "{}", "", false },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     char *list = held_add(NULL, names[i].held, 5000, "A");
 
@@ -148,11 +138,10 @@ static void held_names_of_one_lock_are_found_under_each(void **state)
   }
 }
 
-static void only_harmless_bytes_go_to_a_terminal(void **state)
+TEST(only_harmless_bytes_go_to_a_terminal)
 {
   char shown[64];
 
-  (void)state;
   assert_string_equal(printable("plain \xc3\xa9 \xe2\x82\xac", shown, sizeof(shown)),
                       "plain \xc3\xa9 \xe2\x82\xac");
   assert_string_equal(printable("\x1b[2J\x07\n\x7f", shown, sizeof(shown)),
@@ -166,42 +155,24 @@ static void only_harmless_bytes_go_to_a_terminal(void **state)
   assert_string_equal(printable_bytes("a\0b", 3, shown, sizeof(shown)), "a\\x00b");
 }
 
-static void shown_text_is_cut_between_characters(void **state)
+TEST(shown_text_is_cut_between_characters)
 {
   char shown[4];
 
-  (void)state;
   assert_string_equal(printable("ab\xc3\xa9", shown, sizeof(shown)), "ab");
   assert_string_equal(printable("ab\n", shown, sizeof(shown)), "ab");
   assert_int_equal(printable_cut("ab\xc3\xa9z", 3), 4);
   assert_int_equal(printable_cut("ab", 3), 2);
 }
 
-static void the_nearest_word_is_suggested_and_no_far_one(void **state)
+TEST(the_nearest_word_is_suggested_and_no_far_one)
 {
   static const char *const words[] = { "run", "release", "status" };
 
-  (void)state;
   assert_string_equal(nearest_word("relaese", words, 3), "release");
   assert_string_equal(nearest_word("rn", words, 3), "run");
   assert_null(nearest_word("elect", words, 3));
   assert_null(nearest_word("xyzzy", words, 3));
 }
 
-int main(void)
-{
-  const struct CMUnitTest all[] = {
-    cmocka_unit_test(durations_are_read),
-    cmocka_unit_test(what_is_no_duration_is_refused),
-    cmocka_unit_test(spans_and_clocks_are_written),
-    cmocka_unit_test(a_password_is_found_in_a_url),
-    cmocka_unit_test(held_locks_are_listed_by_name_and_fence),
-    cmocka_unit_test(held_names_of_one_lock_are_found_under_each),
-    cmocka_unit_test(an_outer_and_an_inner_hold_of_one_name_are_both_known),
-    cmocka_unit_test(only_harmless_bytes_go_to_a_terminal),
-    cmocka_unit_test(shown_text_is_cut_between_characters),
-    cmocka_unit_test(the_nearest_word_is_suggested_and_no_far_one),
-  };
-
-  return cmocka_run_group_tests(all, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -85,7 +85,7 @@ def unknown_tests(root, all_pages):
         text = '\n'.join(read(file) for file in glob.glob(os.path.join(
             root, 'test', room, f'**/{name}*_test.c'), recursive=True))
         words = r'\w*'.join(re.escape(part) for part in case.split('…'))
-        if not (re.search(rf'^static void {words}\(', text, re.M) if case else text):
+        if not (re.search(rf'^TEST(?:_WITH)?\({words}[,)]', text, re.M) if case else text):
             yield f'{room_name}.{case}'
 
 

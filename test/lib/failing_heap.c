@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* failing_heap.c - see failing_heap.h. Each block has a head that says its size. */
+#include "tests.h"
 #include "failing_heap.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LIVE_MARK UINT64_C(0x6c69766562c0ffee)
 #define DEAD_MARK UINT64_C(0x64656164b10c0000)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/lib/live.c - clients, holds, background locks and losses for live tests. */
+#include "tests.h"
 #include "live.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 static _Atomic int faults;
 

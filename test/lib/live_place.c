@@ -4,15 +4,12 @@
  *
  * live_server is then the one that has the keys: the primary; in a cluster the first member,
  * whose MOVED test_server_command() follows; in a quorum the first server. */
+#include "tests.h"
 #include "live.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 

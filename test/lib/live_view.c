@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/lib/live_view.c - what the server knows of a lock, read without the library. */
+#include "tests.h"
 #include "live.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { KEYS = 8, KEY_SIZE = 600 };
 

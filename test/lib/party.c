@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/lib/party.c - see party.h. */
+#include "tests.h"
 #include "party.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/prctl.h>

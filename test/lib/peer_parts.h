@@ -4,18 +4,16 @@
 #ifndef TEST_PEER_PARTS_H
 #define TEST_PEER_PARTS_H
 
+#include "tests.h"
+
 #include <dibs/client.h>
 
 #include "one_server.h"
 #include "peer.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LINES_MAX 64
 #define WHO_MAX 64

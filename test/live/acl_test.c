@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/acl_test.c - everything that clients do, as a user with exactly the rights that
  * dibs_acl_line() gives: in each way of working, with nothing refused on the way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -434,39 +432,33 @@ static void everything_works(const struct mode *mode)
   stage_end(&s);
 }
 
-static void the_plain_line_is_enough(void **state)
+TEST(the_plain_line_is_enough)
 {
-  (void)state;
   everything_works(&plain);
 }
 
-static void a_prefix_of_several_parts_needs_no_other_right(void **state)
+TEST(a_prefix_of_several_parts_needs_no_other_right)
 {
-  (void)state;
   everything_works(&prefixed);
 }
 
-static void functions_need_no_right_to_eval(void **state)
+TEST(functions_need_no_right_to_eval)
 {
-  (void)state;
   everything_works(&functions);
 }
 
-static void polling_needs_no_channels(void **state)
+TEST(polling_needs_no_channels)
 {
-  (void)state;
   everything_works(&polling);
 }
 
-static void a_quarantine_needs_what_its_line_says(void **state)
+TEST(a_quarantine_needs_what_its_line_says)
 {
-  (void)state;
   everything_works(&quarantine);
 }
 
-static void replicas_need_the_right_to_wait(void **state)
+TEST(replicas_need_the_right_to_wait)
 {
-  (void)state;
   everything_works(&replicas);
 }
 
@@ -478,12 +470,11 @@ static dibs_status line_of(const char *url, const dibs_acl_options *o, char *ret
   return dibs_acl_line(url, o, ret_line, DIBS_ACL_LINE_SIZE, ret_error);
 }
 
-static void the_url_tells_kind_prefix_and_user(void **state)
+TEST(the_url_tells_kind_prefix_and_user)
 {
   char line[DIBS_ACL_LINE_SIZE];
   dibs_error error = DIBS_ERROR_INIT;
 
-  (void)state;
   assert_int_equal(line_of("redis+cluster://bob@h1,h2?prefix=shop", NULL, line, &error), DIBS_OK);
   assert_non_null(strstr(line, "SETUSER bob on >PASSWORD"));
   assert_non_null(strstr(line, " ~shop:* "));
@@ -497,23 +488,21 @@ static void the_url_tells_kind_prefix_and_user(void **state)
   assert_null(strstr(line, "publish"));
 }
 
-static void patterns_in_a_prefix_are_escaped(void **state)
+TEST(patterns_in_a_prefix_are_escaped)
 {
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE];
 
-  (void)state;
   o.prefix = "a*b";
   assert_int_equal(line_of(NULL, &o, line, NULL), DIBS_OK);
   assert_non_null(strstr(line, " ~a\\*b:* "));
 }
 
-static void a_password_is_shown_as_its_digest(void **state)
+TEST(a_password_is_shown_as_its_digest)
 {
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE];
 
-  (void)state;
   o.password = "abc";
   assert_int_equal(line_of("redis://u:hidden@h", &o, line, NULL), DIBS_OK);
   assert_non_null(strstr(
@@ -521,14 +510,13 @@ static void a_password_is_shown_as_its_digest(void **state)
   assert_null(strstr(line, "hidden"));
 }
 
-static void words_that_a_line_cannot_hold_are_refused(void **state)
+TEST(words_that_a_line_cannot_hold_are_refused)
 {
   char line[DIBS_ACL_LINE_SIZE] = "untouched";
   dibs_acl_options blank = DIBS_ACL_OPTIONS_INIT, bit = DIBS_ACL_OPTIONS_INIT;
   dibs_acl_options old = DIBS_ACL_OPTIONS_INIT;
   dibs_error error = DIBS_ERROR_INIT;
 
-  (void)state;
   blank.user = "a b";
   bit.uses = 0x80000000u;
   old.uses = DIBS_ACL_BEFORE_7 | DIBS_ACL_FUNCTIONS;
@@ -543,20 +531,7 @@ static void words_that_a_line_cannot_hold_are_refused(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_plain_line_is_enough),
-    cmocka_unit_test(a_prefix_of_several_parts_needs_no_other_right),
-    cmocka_unit_test(functions_need_no_right_to_eval),
-    cmocka_unit_test(polling_needs_no_channels),
-    cmocka_unit_test(a_quarantine_needs_what_its_line_says),
-    cmocka_unit_test(replicas_need_the_right_to_wait),
-    cmocka_unit_test(the_url_tells_kind_prefix_and_user),
-    cmocka_unit_test(patterns_in_a_prefix_are_escaped),
-    cmocka_unit_test(a_password_is_shown_as_its_digest),
-    cmocka_unit_test(words_that_a_line_cannot_hold_are_refused),
-  };
-
   /* This one makes its users itself. */
   (void)unsetenv("DIBS_TEST_ACL");
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, NULL, NULL);
 }

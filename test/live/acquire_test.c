@@ -2,12 +2,10 @@
 /* test/live/acquire_test.c - dibs_acquire(): each kind of target takes what its short form takes,
  * blocking and with a callback; what is wrong with a target is refused by name, and nothing is
  * set or taken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_clients.h"
 
@@ -99,11 +97,10 @@ static void expect_held(const struct kind_row *k, dibs_hold *held)
   live_expect(client, dibs_release(held), DIBS_OK);
 }
 
-static void each_kind_of_target_is_what_its_short_form_takes(void **state)
+TEST(each_kind_of_target_is_what_its_short_form_takes)
 {
   const dibs_bytes name = dibs_text("n");
 
-  (void)state;
   FOR_EACH_KIND(k) {
     dibs_target target = target_of(k, &name);
     dibs_hold *held = NULL;
@@ -132,11 +129,10 @@ static void start(const dibs_target *target, const dibs_lock_options *o, dibs_st
   live_expect_ending(&e, wanted);
 }
 
-static void each_kind_is_taken_by_a_callback(void **state)
+TEST(each_kind_is_taken_by_a_callback)
 {
   const dibs_bytes name = dibs_text("n");
 
-  (void)state;
   FOR_EACH_KIND(k) {
     dibs_target target = target_of(k, &name);
 
@@ -148,12 +144,11 @@ static void each_kind_is_taken_by_a_callback(void **state)
 }
 
 /* wait_ms 0, in every kind, is a try. */
-static void without_waiting_it_is_busy(void **state)
+TEST(without_waiting_it_is_busy)
 {
   const dibs_bytes name = dibs_text("n");
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
 
-  (void)state;
   o.wait_ms = 0;
   FOR_EACH_KIND(k) {
     dibs_target target = target_of(k, &name);
@@ -176,7 +171,7 @@ static void without_waiting_it_is_busy(void **state)
 
 /* ---- names ---- */
 
-static void several_names_are_one_hold(void **state)
+TEST(several_names_are_one_hold)
 {
   const dibs_bytes names[] = { { "b, and more", 1 }, { "a", 1 }, { "a", 1 } };
   const dibs_target target = { .size = sizeof(target), .kind = DIBS_TARGET_LOCK, .names = names,
@@ -185,7 +180,6 @@ static void several_names_are_one_hold(void **state)
   dibs_hold *held = NULL;
   dibs_status got;
 
-  (void)state;
   live_needs_one_view();
   live_expect(client, dibs_acquire(client, &target, &o, &held), DIBS_OK);
   got = dibs_try_lock(other, "a", NULL, &hold);
@@ -195,11 +189,10 @@ static void several_names_are_one_hold(void **state)
   live_expect(client, dibs_release(held), DIBS_OK);
 }
 
-static void the_owner_takes_its_lock_again(void **state)
+TEST(the_owner_takes_its_lock_again)
 {
   dibs_hold *outer = NULL, *inner = NULL;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_LOCK("n"), NULL, &outer), DIBS_OK);
   live_expect(client, dibs_lock(client, "n", NULL, &inner), DIBS_OK);
   assert_int_equal(live_info(inner).depth, 2);
@@ -209,13 +202,12 @@ static void the_owner_takes_its_lock_again(void **state)
 
 /* ---- the number of permits ---- */
 
-static void a_limit_makes_the_semaphore(void **state)
+TEST(a_limit_makes_the_semaphore)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *first = NULL, *second = NULL, *none = NULL;
   dibs_status got;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_PERMIT_OF("s", 2), &o, &first), DIBS_OK);
   live_expect(other, dibs_acquire(other, DIBS_PERMIT_OF("s", 2), &o, &second), DIBS_OK);
   o.wait_ms = 0;
@@ -232,14 +224,13 @@ static void a_limit_makes_the_semaphore(void **state)
   live_expect(client, dibs_semaphore_delete(client, dibs_text("s")), DIBS_OK);
 }
 
-static void a_limit_makes_the_semaphore_by_a_callback_too(void **state)
+TEST(a_limit_makes_the_semaphore_by_a_callback_too)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *first;
   char owner[] = "me", note[] = "of a call that has returned";
   struct live_ending e = { 0 };
 
-  (void)state;
   o.owner = owner;
   o.owner_size = sizeof(owner);
   o.note = note;
@@ -270,14 +261,13 @@ static bool is_deleted(void *name)
   return got == DIBS_OK;
 }
 
-static void a_limit_leaves_the_wait_its_end(void **state)
+TEST(a_limit_leaves_the_wait_its_end)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *first = NULL, *none = NULL;
   dibs_status got;
   char name[] = "s";
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_PERMIT_OF("s", 1), &o, &first), DIBS_OK);
   o.wait_ms = 200;
   got = dibs_acquire(other, DIBS_PERMIT_OF("s", 1), &o, &none);
@@ -303,14 +293,13 @@ static dibs_client *threadless(void)
   return live_open_with(live_url(), &options);
 }
 
-static void asked_with_a_limit_it_can_be_cancelled(void **state)
+TEST(asked_with_a_limit_it_can_be_cancelled)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_client *c = threadless();
   dibs_request *request = NULL;
   struct live_ending by_request = { 0 }, by_canceller = { 0 };
 
-  (void)state;
   live_expect(c, dibs_acquire_async(c, DIBS_PERMIT_OF("s", 2), &o, on_lock, &by_request, &request),
               DIBS_OK);
   live_expect(c, dibs_request_cancel(request), DIBS_OK);
@@ -328,12 +317,11 @@ static void asked_with_a_limit_it_can_be_cancelled(void **state)
   (void)dibs_canceller_free(o.cancel);
 }
 
-static void asked_with_a_limit_it_ends_with_its_client(void **state)
+TEST(asked_with_a_limit_it_ends_with_its_client)
 {
   dibs_client *c = threadless();
   struct live_ending e = { 0 };
 
-  (void)state;
   live_expect(c, dibs_acquire_async(c, DIBS_PERMIT_OF("s", 2), NULL, on_lock, &e, NULL), DIBS_OK);
   c = dibs_close(c);
   live_expect_ending(&e, DIBS_ERR_CLOSED);
@@ -370,11 +358,10 @@ static const struct { dibs_target target; const char *words; } wrong[] = {
     "longer than 1024" },
 };
 
-static void what_is_wrong_with_a_target_is_named(void **state)
+TEST(what_is_wrong_with_a_target_is_named)
 {
   dibs_hold *none = NULL;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
     live_expect(client, dibs_acquire(client, &wrong[i].target, NULL, &none), DIBS_ERR_ARGUMENT);
     live_expect_words(client, wrong[i].words);
@@ -387,12 +374,11 @@ static void what_is_wrong_with_a_target_is_named(void **state)
   assert_null(none);
 }
 
-static void a_refused_call_sets_no_number(void **state)
+TEST(a_refused_call_sets_no_number)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *none = NULL;
 
-  (void)state;
   o.linger_ms = 1000;
   live_expect(client, dibs_acquire(client, DIBS_PERMIT_OF("s", 2), &o, &none), DIBS_ERR_ARGUMENT);
   o.linger_ms = 0;
@@ -402,22 +388,7 @@ static void a_refused_call_sets_no_number(void **state)
 
 int main(void)
 {
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_kind_of_target_is_what_its_short_form_takes),
-    cmocka_unit_test(each_kind_is_taken_by_a_callback),
-    cmocka_unit_test(without_waiting_it_is_busy),
-    cmocka_unit_test(several_names_are_one_hold),
-    cmocka_unit_test(the_owner_takes_its_lock_again),
-    cmocka_unit_test(a_limit_makes_the_semaphore),
-    cmocka_unit_test(a_limit_makes_the_semaphore_by_a_callback_too),
-    cmocka_unit_test(a_limit_leaves_the_wait_its_end),
-    cmocka_unit_test(asked_with_a_limit_it_can_be_cancelled),
-    cmocka_unit_test(asked_with_a_limit_it_ends_with_its_client),
-    cmocka_unit_test(what_is_wrong_with_a_target_is_named),
-    cmocka_unit_test(a_refused_call_sets_no_number),
-  };
-
   if (live_is_beyond(LIVE_CLUSTER))
     return 0;
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

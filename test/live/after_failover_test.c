@@ -3,14 +3,12 @@
  * takes locks again within 2 s of the promotion, without a restart, and a client that waited
  * before it gets its grant; with sentinels and in a cluster, for a primary that is killed,
  * one that is demoted, and a slot that moves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 #include "live.h"
@@ -211,15 +209,14 @@ static void demote_primary(void)
   assert_true(test_sentinels_failover(watch));
 }
 
-static void sentinels_replace_a_primary_that_was_killed(void **state)
+TEST_WITH(sentinels_replace_a_primary_that_was_killed,
+          sentinels_setup, sentinels_teardown)
 {
-  (void)state;
   after_sentinels(kill_primary);
 }
 
-static void sentinels_demote_a_primary(void **state)
+TEST_WITH(sentinels_demote_a_primary, sentinels_setup, sentinels_teardown)
 {
-  (void)state;
   after_sentinels(demote_primary);
 }
 
@@ -281,15 +278,13 @@ static void demote_node(void)
   assert_true(test_cluster_failover(cluster, replica, ""));
 }
 
-static void a_cluster_replaces_a_node_that_was_killed(void **state)
+TEST(a_cluster_replaces_a_node_that_was_killed)
 {
-  (void)state;
   after_cluster(kill_node);
 }
 
-static void a_cluster_demotes_a_node(void **state)
+TEST(a_cluster_demotes_a_node)
 {
-  (void)state;
   after_cluster(demote_node);
 }
 
@@ -299,11 +294,10 @@ static void name_in_slot(const char *prefix, char *ret_name, size_t size)
   test_cluster_name_in(1234, prefix, ret_name, size);
 }
 
-static void a_slot_moves(void **state)
+TEST(a_slot_moves)
 {
   struct crowd c;
 
-  (void)state;
   crowd_begin(&c, test_cluster_url(cluster), name_in_slot);
   live_expect_waiters(test_cluster_member(cluster, 0), c.queue, CLIENTS);
   takers_begin(&c);
@@ -315,19 +309,4 @@ static void a_slot_moves(void **state)
   assert_int_equal(test_cluster_owner(cluster, 1234), 1);
 }
 
-#define SENTINELS(name) cmocka_unit_test_setup_teardown(name, sentinels_setup, \
-                                                        sentinels_teardown)
-#define CLUSTER(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    SENTINELS(sentinels_replace_a_primary_that_was_killed),
-    SENTINELS(sentinels_demote_a_primary),
-    CLUSTER(a_cluster_replaces_a_node_that_was_killed),
-    CLUSTER(a_cluster_demotes_a_node),
-    CLUSTER(a_slot_moves),
-  };
-
-  return cmocka_run_group_tests_name("after_failover", tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, cluster_setup, cluster_teardown)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/bad_input_test.c - whatever a program gives that is wrong is answered with the
  * status for it, in words that name it, and changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -63,13 +61,12 @@ static void never_called(const dibs_error *error, dibs_hold *hold, void *data)
   live_fault("called: %s", dibs_status_name(error->status));
 }
 
-static void names_out_of_range_are_refused(void **state)
+TEST(names_out_of_range_are_refused)
 {
   live_needs_one_view();
   char longest[DIBS_NAME_MAX + 2];
   dibs_hold *hold = NULL;
 
-  (void)state;
   memset(longest, 'n', sizeof(longest));
   longest[sizeof(longest) - 1] = '\0';
   expect_name_refused(NULL, 5);
@@ -87,14 +84,13 @@ static void names_out_of_range_are_refused(void **state)
   (void)test_server_command(live_server, "DEL dibs:m:{%s}", longest);
 }
 
-static void names_of_any_bytes_are_names(void **state)
+TEST(names_of_any_bytes_are_names)
 {
   live_needs_one_view();
   const char bytes[] = { 'a', '\0', '\n', ' ', '\xff', '{', '}', '\0' };
   const dibs_bytes long_one = { bytes, sizeof(bytes) }, short_one = { bytes, sizeof(bytes) - 1 };
   dibs_hold *hold = NULL, *other = NULL;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, TAKEN(LOCK, long_one, 0), NULL, &hold), DIBS_OK);
   live_expect(client, dibs_acquire(client, TAKEN(LOCK, short_one, 0), NULL, &other), DIBS_OK);
   assert_int_equal(live_info(other).depth, 1);      /* another name */
@@ -105,7 +101,7 @@ static void names_of_any_bytes_are_names(void **state)
 }
 
 /* The zero byte and what is behind it belong to the name. */
-static void shares_have_names_of_any_bytes_too(void **state)
+TEST(shares_have_names_of_any_bytes_too)
 {
   live_needs_one_view();
   const dibs_bytes ra = { "r\0a", 3 }, rb = { "r\0b", 3 }, no_bytes = { "r\0b", 0 };
@@ -113,7 +109,6 @@ static void shares_have_names_of_any_bytes_too(void **state)
   dibs_hold *reads = NULL, *writes = NULL, *none = NULL, *permits = NULL;
   uint32_t count = 0;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, TAKEN(READ, ra, 0), NULL, &reads), DIBS_OK);
   live_expect(client, dibs_acquire(client, TAKEN(WRITE, rb, 0), NULL, &writes), DIBS_OK);
   live_expect(client, acquire_now(client, DIBS_WRITE("r"), NULL, &none), DIBS_OK);
@@ -160,12 +155,11 @@ static void expect_option_refused(const dibs_lock_options *o, const char *word)
   assert_null(hold);
 }
 
-static void times_out_of_range_are_refused(void **state)
+TEST(times_out_of_range_are_refused)
 {
   static const int32_t times[] = { -1, INT32_MIN, DIBS_MS_MAX + 1, INT32_MAX };
   dibs_lock_options o;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
     o = live_lock_options(times[i], 0);
     expect_option_refused(&o, "ttl_ms");
@@ -184,12 +178,11 @@ static void times_out_of_range_are_refused(void **state)
   expect_option_refused(&o, "max_hold_ms");
 }
 
-static void other_options_out_of_range_are_refused(void **state)
+TEST(other_options_out_of_range_are_refused)
 {
   char note[DIBS_NOTE_MAX + 2], owner[DIBS_OWNER_MAX + 1];
   dibs_lock_options o = live_lock_options(5000, 0);
 
-  (void)state;
   memset(note, 'n', sizeof(note));
   memset(owner, 'o', sizeof(owner));
   note[sizeof(note) - 1] = '\0';
@@ -211,7 +204,7 @@ static void other_options_out_of_range_are_refused(void **state)
   expect_option_refused(&o, "owner");
 }
 
-static void options_from_the_future_are_refused_if_used(void **state)
+TEST(options_from_the_future_are_refused_if_used)
 {
   struct {
     dibs_lock_options known;
@@ -219,7 +212,6 @@ static void options_from_the_future_are_refused_if_used(void **state)
   } future = { .known = live_lock_options(5000, 0) };
   dibs_hold *hold;
 
-  (void)state;
   future.known.size = sizeof(future);
   future.more[7] = 1;
   expect_option_refused(&future.known, "newer version");
@@ -251,13 +243,12 @@ static void expect_open_refused(const char *url, const dibs_options *o, dibs_sta
 }
 
 /* A later library may write more than this program has room for. */
-static void an_error_of_unknown_size_is_not_written(void **state)
+TEST(an_error_of_unknown_size_is_not_written)
 {
   dibs_error error = DIBS_ERROR_INIT, before;
   char line[DIBS_ACL_LINE_SIZE];
   dibs_client *none = NULL;
 
-  (void)state;
   error.size = sizeof(error) - 1;
   before = error;
   assert_int_equal(dibs_open("nonsense:", NULL, &none, &error), DIBS_ERR_ARGUMENT);
@@ -269,11 +260,10 @@ static void an_error_of_unknown_size_is_not_written(void **state)
   assert_int_equal(dibs_client_error(client, 0, NULL), DIBS_ERR_ARGUMENT);
 }
 
-static void addresses_that_are_none_are_refused(void **state)
+TEST(addresses_that_are_none_are_refused)
 {
   dibs_options o = live_options();
 
-  (void)state;
   expect_open_refused("http://localhost", &o, DIBS_ERR_CONFIG, "redis://");
   expect_open_refused("redis://:geheim@", &o, DIBS_ERR_CONFIG, "");
   expect_open_refused("redis://:geheim@host:99999", &o, DIBS_ERR_CONFIG, "port");
@@ -283,11 +273,10 @@ static void addresses_that_are_none_are_refused(void **state)
   expect_open_refused("unix://", &o, DIBS_ERR_CONFIG, "");
 }
 
-static void client_options_out_of_range_are_refused(void **state)
+TEST(client_options_out_of_range_are_refused)
 {
   dibs_options o = live_options();
 
-  (void)state;
   o.flags |= 0x100;
   expect_open_refused("redis://host", &o, DIBS_ERR_ARGUMENT, "flags");
   o = live_options();
@@ -308,14 +297,13 @@ static void client_options_out_of_range_are_refused(void **state)
 
 /* ---- handles ---- */
 
-static void handles_that_are_none_are_answered(void **state)
+TEST(handles_that_are_none_are_answered)
 {
   dibs_hold *hold = live_lock(client, "stale", 5000);
   dibs_hold *const strange[] = { NULL, hold, (dibs_hold *)(uintptr_t)12345,
                                  (dibs_hold *)UINTPTR_MAX, (dibs_hold *)client };
   char token[DIBS_TOKEN_SIZE];
 
-  (void)state;
   assert_int_equal(dibs_release(hold), DIBS_OK);
   for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
     assert_int_equal(dibs_release(strange[i]), DIBS_ERR_STALE);
@@ -331,12 +319,11 @@ static void handles_that_are_none_are_answered(void **state)
   }
 }
 
-static void handles_of_a_closed_client_are_stale(void **state)
+TEST(handles_of_a_closed_client_are_stale)
 {
   dibs_client *closed = live_open(live_url());
   dibs_hold *hold = live_lock(closed, "stale", 5000);
 
-  (void)state;
   closed = dibs_close(closed);
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
@@ -344,12 +331,11 @@ static void handles_of_a_closed_client_are_stale(void **state)
 }
 
 /* A record that was never set has any size, and bytes of the program's stack behind it. */
-static void a_size_that_no_record_has_is_refused_and_nothing_written(void **state)
+TEST(a_size_that_no_record_has_is_refused_and_nothing_written)
 {
   static const size_t sizes[] = { 0, sizeof(size_t) - 1, 1 << 20, SIZE_MAX };
   dibs_hold *hold = live_lock(client, "sized", 5000);
 
-  (void)state;
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
     dibs_client_info info = { .size = sizes[i], .connects = 7 };
     dibs_hold_info of_hold = { .size = sizes[i], .fence = 7 };
@@ -367,12 +353,11 @@ static void a_size_that_no_record_has_is_refused_and_nothing_written(void **stat
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void a_client_that_is_none_is_answered(void **state)
+TEST(a_client_that_is_none_is_answered)
 {
   dibs_hold *hold = NULL;
   dibs_client_info stats = { .size = 0 };
 
-  (void)state;
   assert_int_equal(dibs_lock(NULL, "x", NULL, &hold), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_lock(client, "x", NULL, NULL), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_ping(NULL, 100, NULL), DIBS_ERR_ARGUMENT);
@@ -417,11 +402,10 @@ static void block_in_callback(const dibs_error *error, dibs_hold *hold, void *da
   (void)pthread_mutex_unlock(&v->ask.mutex);
 }
 
-static void blocking_calls_in_a_callback_are_refused(void **state)
+TEST(blocking_calls_in_a_callback_are_refused)
 {
   static struct visit v;
 
-  (void)state;
   live_ask_init(&v.ask);
   live_expect(client, dibs_lock_async(client, "callback", NULL, block_in_callback, &v, NULL),
               DIBS_OK);
@@ -437,24 +421,4 @@ static void blocking_calls_in_a_callback_are_refused(void **state)
   live_expect_free(client, "callback", LIVE_LONG_MS);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(names_out_of_range_are_refused),
-    cmocka_unit_test(names_of_any_bytes_are_names),
-    cmocka_unit_test(shares_have_names_of_any_bytes_too),
-    cmocka_unit_test(times_out_of_range_are_refused),
-    cmocka_unit_test(other_options_out_of_range_are_refused),
-    cmocka_unit_test(options_from_the_future_are_refused_if_used),
-    cmocka_unit_test(an_error_of_unknown_size_is_not_written),
-    cmocka_unit_test(addresses_that_are_none_are_refused),
-    cmocka_unit_test(client_options_out_of_range_are_refused),
-    cmocka_unit_test(handles_that_are_none_are_answered),
-    cmocka_unit_test(handles_of_a_closed_client_are_stale),
-    cmocka_unit_test(a_size_that_no_record_has_is_refused_and_nothing_written),
-    cmocka_unit_test(a_client_that_is_none_is_answered),
-    cmocka_unit_test(blocking_calls_in_a_callback_are_refused),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -3,13 +3,11 @@
  * that several of them have: no client, no name, options of unknown size, unknown bits, a time
  * before now. All are refused before anything is sent, in words that name the argument. The rows
  * are those of every_call.h: a function without one fails first_reason_test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "every_call.h"
 
@@ -80,25 +78,22 @@ static void all_refuse(struct wrong w)
   assert_int_equal(live_faults(), 0);
 }
 
-static void no_client_is_refused(void **state)
+TEST(no_client_is_refused)
 {
-  (void)state;
   all_refuse((struct wrong){ .what = "", .word = "", .name = "r" });
 }
 
-static void no_name_is_refused(void **state)
+TEST(no_name_is_refused)
 {
-  (void)state;
   all_refuse((struct wrong){ .what = "t->name", .word = "", .client = client });
   all_refuse((struct wrong){ .what = "t->name", .word = "", .name = "", .client = client });
 }
 
-static void options_of_a_lock_are_refused_by_name(void **state)
+TEST(options_of_a_lock_are_refused_by_name)
 {
   dibs_lock_options small = DIBS_LOCK_OPTIONS_INIT, bits = DIBS_LOCK_OPTIONS_INIT;
   dibs_lock_options short_ttl = DIBS_LOCK_OPTIONS_INIT;
 
-  (void)state;
   small.size = sizeof(size_t) - 1;
   bits.flags = UNKNOWN_BIT;
   short_ttl.ttl_ms = 99;
@@ -110,12 +105,11 @@ static void options_of_a_lock_are_refused_by_name(void **state)
                              .lock_options = &short_ttl, .client = client });
 }
 
-static void options_of_a_wait_are_refused_by_name(void **state)
+TEST(options_of_a_wait_are_refused_by_name)
 {
   dibs_wait_options small = DIBS_WAIT_OPTIONS_INIT, bits = DIBS_WAIT_OPTIONS_INIT;
   dibs_wait_options before_now = DIBS_WAIT_OPTIONS_INIT;
 
-  (void)state;
   small.size = sizeof(size_t) - 1;
   bits.flags = UNKNOWN_BIT;
   before_now.wait_ms = -1;
@@ -127,14 +121,4 @@ static void options_of_a_wait_are_refused_by_name(void **state)
                              .wait_options = &before_now, .client = client });
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_client_is_refused),
-    cmocka_unit_test(no_name_is_refused),
-    cmocka_unit_test(options_of_a_lock_are_refused_by_name),
-    cmocka_unit_test(options_of_a_wait_are_refused_by_name),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/barrier_test.c - barriers of the finished library: generations among many
  * processes' worth of clients, parties that die, give up or lose their connection. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <signal.h>
@@ -144,13 +142,12 @@ static void *team_run(void *data)
   return NULL;
 }
 
-static void nobody_goes_on_before_all_have_come_again_and_again(void **state)
+TEST(nobody_goes_on_before_all_have_come_again_and_again)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   pthread_t threads[TEAM];
   int before = live_faults();
 
-  (void)state;
   for (intptr_t i = 0; i < TEAM; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, team_run, (void *)i), 0);
   for (int i = 0; i < TEAM; i++)
@@ -166,14 +163,13 @@ static bool is_listened_to(void *channel)
                 " 1]") != NULL;
 }
 
-static void many_parties_of_one_client_pass_by_one_message(void **state)
+TEST(many_parties_of_one_client_pass_by_one_message)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   static struct party parties[100];
   struct count all = { "many", 100 };
   uint64_t before;
 
-  (void)state;
   for (int i = 0; i < 99; i++)
     party_begin(&parties[i], client, "many", 100, NULL);
   all.wanted = 99;
@@ -204,14 +200,13 @@ static pid_t fork_party(const char *name, uint32_t parties)
   return pid;
 }
 
-static void a_party_killed_while_it_waits_breaks_the_barrier_within_10_s(void **state)
+TEST(a_party_killed_while_it_waits_breaks_the_barrier_within_10_s)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   struct party waiting, late;
   pid_t pid = fork_party("kill", 3);
   int64_t killed_at;
 
-  (void)state;
   party_begin(&waiting, client, "kill", 3, NULL);
   expect_arrived("kill", 2);
   killed_at = live_now_ms();
@@ -224,14 +219,13 @@ static void a_party_killed_while_it_waits_breaks_the_barrier_within_10_s(void **
   expect_party(&late, DIBS_BROKEN);
 }
 
-static void who_gives_up_breaks_it_for_the_others_until_a_reset(void **state)
+TEST(who_gives_up_breaks_it_for_the_others_until_a_reset)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   struct party waiting, after;
   dibs_wait_options o = within(200);
   dibs_barrier_info info = { .size = sizeof(info) };
 
-  (void)state;
   party_begin(&waiting, client, "give up", 3, NULL);
   expect_arrived("give up", 1);
   live_expect(other, dibs_barrier_await(other, "give up", 3, &o, NULL), DIBS_TIMED_OUT);
@@ -248,7 +242,7 @@ static void who_gives_up_breaks_it_for_the_others_until_a_reset(void **state)
   assert_int_equal(info.generation, 1);
 }
 
-static void who_cannot_tell_that_it_gives_up_does_not_know(void **state)
+TEST(who_cannot_tell_that_it_gives_up_does_not_know)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -256,7 +250,6 @@ static void who_cannot_tell_that_it_gives_up_does_not_know(void **state)
   dibs_wait_options o = within(300);
   struct party lonely;
 
-  (void)state;
   party_begin(&lonely, far, "deaf", 2, &o);
   expect_arrived("deaf", 1);
   test_proxy_black_hole(proxy, TEST_BOTH);
@@ -268,14 +261,13 @@ static void who_cannot_tell_that_it_gives_up_does_not_know(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void cancelling_breaks_it_too(void **state)
+TEST(cancelling_breaks_it_too)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   struct party waiting, cancelled, by_request;
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
   dibs_canceller *stop = NULL;
 
-  (void)state;
   live_expect(client, dibs_canceller_new(&stop), DIBS_OK);
   o.cancel = stop;
   party_begin(&waiting, client, "cancel", 3, NULL);
@@ -296,12 +288,11 @@ static void cancelling_breaks_it_too(void **state)
   stop = dibs_canceller_free(stop);
 }
 
-static void a_reset_breaks_a_meeting_under_way(void **state)
+TEST(a_reset_breaks_a_meeting_under_way)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   struct party waiting;
 
-  (void)state;
   party_begin(&waiting, client, "reset", 2, NULL);
   expect_arrived("reset", 1);
   live_expect(other, dibs_barrier_reset(other, "reset"), DIBS_OK);
@@ -309,7 +300,7 @@ static void a_reset_breaks_a_meeting_under_way(void **state)
   live_expect(other, dibs_barrier_reset(other, "nobody's"), DIBS_OK);
 }
 
-static void who_was_disconnected_at_the_end_learns_that_it_passed(void **state)
+TEST(who_was_disconnected_at_the_end_learns_that_it_passed)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -317,7 +308,6 @@ static void who_was_disconnected_at_the_end_learns_that_it_passed(void **state)
   dibs_client *far;
   struct party away;
 
-  (void)state;
   options.connect_timeout_ms = LIVE_LONG_MS;
   far = live_open_with(live_url_by(proxy), &options);
   party_begin(&away, far, "away", 2, NULL);
@@ -333,7 +323,7 @@ static void who_was_disconnected_at_the_end_learns_that_it_passed(void **state)
 }
 
 /* As SECURITY.md has it for those who need no barriers. */
-static void who_may_not_hear_the_channel_asks_and_passes(void **state)
+TEST(who_may_not_hear_the_channel_asks_and_passes)
 {
   live_needs_one_server();
   char url[256];
@@ -344,7 +334,6 @@ static void who_may_not_hear_the_channel_asks_and_passes(void **state)
   dibs_hold *hold;
   int64_t released_at;
 
-  (void)state;
   test_server_command(live_server, "ACL SETUSER mute on >pass ~dibs:* &dibs:inbox:* +@all");
   (void)snprintf(url, sizeof(url), "unix://mute:pass@%s", test_server_socket(live_server));
   far = live_open(url);
@@ -371,7 +360,7 @@ static bool has_passed_more(const struct test_proxy_counts *counts, void *data)
   return counts->passed_to_server > *(uint64_t *)data;
 }
 
-static void who_gives_up_when_all_had_just_come_has_passed(void **state)
+TEST(who_gives_up_when_all_had_just_come_has_passed)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -380,7 +369,6 @@ static void who_gives_up_when_all_had_just_come_has_passed(void **state)
   struct party late;
   uint64_t before;
 
-  (void)state;
   party_begin(&late, far, "just", 2, &o);
   expect_arrived("just", 1);
   test_proxy_hold(proxy, TEST_TO_CLIENT);
@@ -394,7 +382,7 @@ static void who_gives_up_when_all_had_just_come_has_passed(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void an_arrival_whose_answer_was_lost_counts_once(void **state)
+TEST(an_arrival_whose_answer_was_lost_counts_once)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -402,7 +390,6 @@ static void an_arrival_whose_answer_was_lost_counts_once(void **state)
   dibs_barrier_info info = { .size = sizeof(info) };
   struct party twice, second;
 
-  (void)state;
   live_expect(far, dibs_ping(far, 0, NULL), DIBS_OK);
   test_proxy_lose_reply_to(proxy, "$4\r\n9000");       /* how long a party may be silent */
   party_begin(&twice, far, "twice", 3, NULL);
@@ -419,12 +406,11 @@ static void an_arrival_whose_answer_was_lost_counts_once(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void another_number_of_parties_is_refused(void **state)
+TEST(another_number_of_parties_is_refused)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   struct party waiting;
 
-  (void)state;
   party_begin(&waiting, client, "number", 3, NULL);
   expect_arrived("number", 1);
   live_expect(other, dibs_barrier_await(other, "number", 2, NULL, NULL), DIBS_ERR_ARGUMENT);
@@ -433,13 +419,12 @@ static void another_number_of_parties_is_refused(void **state)
   expect_party(&waiting, DIBS_BROKEN);
 }
 
-static void what_is_wrong_is_said_at_once(void **state)
+TEST(what_is_wrong_is_said_at_once)
 {
   live_needs_keys();
   dibs_barrier_info info = { .size = 0 };
   dibs_wait_options o = within(-1);
 
-  (void)state;
   live_expect(client, dibs_barrier_await(client, "a", 0, NULL, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_barrier_await(client, "a", 10001, NULL, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_barrier_await(client, "", 2, NULL, NULL), DIBS_ERR_ARGUMENT);
@@ -455,12 +440,11 @@ static void what_is_wrong_is_said_at_once(void **state)
   live_expect(client, dibs_barrier_await(client, "text", 2, NULL, NULL), DIBS_ERR_WRONG_TYPE);
 }
 
-static void a_smaller_record_of_an_older_program_is_filled_as_far_as_it_goes(void **state)
+TEST(a_smaller_record_of_an_older_program_is_filled_as_far_as_it_goes)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   dibs_barrier_info info;
 
-  (void)state;
   memset(&info, 0x55, sizeof(info));
   info.size = offsetof(dibs_barrier_info, parties);
   live_expect(client, dibs_barrier_await(client, "alone", 1, NULL, &info), DIBS_OK);
@@ -468,7 +452,7 @@ static void a_smaller_record_of_an_older_program_is_filled_as_far_as_it_goes(voi
   assert_int_equal(info.parties, 0x55555555);
 }
 
-static void a_client_without_a_thread_waits_too(void **state)
+TEST(a_client_without_a_thread_waits_too)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   dibs_options options = live_options();
@@ -476,7 +460,6 @@ static void a_client_without_a_thread_waits_too(void **state)
   struct party waiting, looping;
   struct pollfd ready = { .events = POLLIN };
 
-  (void)state;
   options.flags |= DIBS_CLIENT_NO_THREAD;
   bare = live_open_with(live_url(), &options);
   party_begin(&waiting, client, "bare", 2, NULL);
@@ -494,13 +477,12 @@ static void a_client_without_a_thread_waits_too(void **state)
   bare = dibs_close(bare);
 }
 
-static void a_client_that_closes_tells_its_parties(void **state)
+TEST(a_client_that_closes_tells_its_parties)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   dibs_client *closing = live_open(live_url());
   struct party waiting;
 
-  (void)state;
   party_begin(&waiting, closing, "close", 2, NULL);
   expect_arrived("close", 1);
   closing = dibs_close(closing);
@@ -508,13 +490,12 @@ static void a_client_that_closes_tells_its_parties(void **state)
   assert_int_equal(atomic_load(&waiting.status), DIBS_ERR_CLOSED);
 }
 
-static void a_forked_child_is_no_party(void **state)
+TEST(a_forked_child_is_no_party)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
   int status = -1;
   pid_t pid = fork();
 
-  (void)state;
   if (pid == 0) {
     bool is_right = dibs_barrier_await(client, "fork", 1, NULL, NULL) == DIBS_ERR_FORKED &&
                     dibs_barrier_reset(client, "fork") == DIBS_ERR_FORKED;
@@ -524,27 +505,4 @@ static void a_forked_child_is_no_party(void **state)
   assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nobody_goes_on_before_all_have_come_again_and_again),
-    cmocka_unit_test(many_parties_of_one_client_pass_by_one_message),
-    cmocka_unit_test(a_party_killed_while_it_waits_breaks_the_barrier_within_10_s),
-    cmocka_unit_test(who_gives_up_breaks_it_for_the_others_until_a_reset),
-    cmocka_unit_test(who_cannot_tell_that_it_gives_up_does_not_know),
-    cmocka_unit_test(cancelling_breaks_it_too),
-    cmocka_unit_test(a_reset_breaks_a_meeting_under_way),
-    cmocka_unit_test(who_was_disconnected_at_the_end_learns_that_it_passed),
-    cmocka_unit_test(who_may_not_hear_the_channel_asks_and_passes),
-    cmocka_unit_test(who_gives_up_when_all_had_just_come_has_passed),
-    cmocka_unit_test(an_arrival_whose_answer_was_lost_counts_once),
-    cmocka_unit_test(another_number_of_parties_is_refused),
-    cmocka_unit_test(what_is_wrong_is_said_at_once),
-    cmocka_unit_test(a_smaller_record_of_an_older_program_is_filled_as_far_as_it_goes),
-    cmocka_unit_test(a_client_without_a_thread_waits_too),
-    cmocka_unit_test(a_client_that_closes_tells_its_parties),
-    cmocka_unit_test(a_forked_child_is_no_party),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/broken_hold_test.c - a holder learns that its lock was broken, or released by its
  * token in another process, long before its next renewal: each ttl here is an hour. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -215,7 +213,7 @@ static void expect_each_loss(dibs_dialect of, const kind *kinds, size_t count)
   expect_losses(kinds, count, release_by_token, true);
 }
 
-static void each_kind_learns_it(void **state)
+TEST(each_kind_learns_it)
 {
   const kind kinds[] = {
     { "mutex", mutex, 0, ALONE },
@@ -228,13 +226,12 @@ static void each_kind_learns_it(void **state)
     { "fixed", mutex, DIBS_LOCK_FIXED, ALONE },
   };
 
-  (void)state;
   expect_each_loss(DIBS_DIALECT_NATIVE, kinds, sizeof(kinds) / sizeof(*kinds));
 }
 
 /* The format has no message to one holder: each receives what wakes waiters; the holder of a spin
  * lock is not subscribed. */
-static void each_kind_of_redisson_learns_it(void **state)
+TEST(each_kind_of_redisson_learns_it)
 {
   const kind kinds[] = {
     { "lock", mutex, 0, ALONE },
@@ -248,15 +245,13 @@ static void each_kind_of_redisson_learns_it(void **state)
     { "permits", permits, 0, ALONE },
   };
 
-  (void)state;
   expect_each_loss(DIBS_DIALECT_REDISSON, kinds, sizeof(kinds) / sizeof(*kinds));
 }
 
-static void a_lock_of_spring_learns_it(void **state)
+TEST(a_lock_of_spring_learns_it)
 {
   const kind kinds[] = { { "lock", mutex, 0, ALONE }, { "awaited", mutex, 0, WAITER } };
 
-  (void)state;
   expect_each_loss(DIBS_DIALECT_SPRING, kinds, sizeof(kinds) / sizeof(*kinds));
 }
 
@@ -264,11 +259,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_CLUSTER))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_kind_learns_it),
-    cmocka_unit_test(each_kind_of_redisson_learns_it),
-    cmocka_unit_test(a_lock_of_spring_learns_it),
-  };
 
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

@@ -2,13 +2,11 @@
 /* test/live/call_refusal_test.c - the outcomes of every function with a client, as <dibs/client.h>
  * lists them: it is NULL, was closed, is being closed, is of the parent process, or the call
  * would block in a callback. Each is returned at once, and no callback runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,27 +36,24 @@ static int run_rows(dibs_client *c, dibs_status wanted, bool with_callbacks)
   return wrong;
 }
 
-static void a_client_that_is_null_is_an_argument(void **state)
+TEST(a_client_that_is_null_is_an_argument)
 {
-  (void)state;
   assert_int_equal(run_rows(NULL, DIBS_ERR_ARGUMENT, true), 0);
 }
 
-static void a_closed_client_is_stale(void **state)
+TEST(a_closed_client_is_stale)
 {
   dibs_client *c = live_open(live_url());
 
-  (void)state;
   assert_null(dibs_close(c));
   assert_int_equal(run_rows(c, DIBS_ERR_STALE, true), 0);
 }
 
-static void a_client_of_the_parent_is_forked(void **state)
+TEST(a_client_of_the_parent_is_forked)
 {
   int status = 0;
   pid_t child = fork();
 
-  (void)state;
   assert_true(child >= 0);
   if (child == 0)
     _exit(run_rows(client, DIBS_ERR_FORKED, true) != 0);
@@ -83,11 +78,10 @@ static bool has_run(void *data)
   return atomic_load(&((struct inside *)data)->has_run) != 0;
 }
 
-static void a_call_that_blocks_is_refused_in_a_callback(void **state)
+TEST(a_call_that_blocks_is_refused_in_a_callback)
 {
   struct inside i = { 0 };
 
-  (void)state;
   live_expect_ok(dibs_lock_async(client, "callback", NULL, on_granted, &i, NULL));
   assert_true(live_until(LIVE_LONG_MS, has_run, &i));
   assert_int_equal(atomic_load(&i.wrong), 0);
@@ -104,13 +98,12 @@ static bool is_closing(void *data)
 }
 
 /* The close waits for the release of a hold, and the server is stopped. */
-static void a_client_that_is_being_closed_says_so(void **state)
+TEST(a_client_that_is_being_closed_says_so)
 {
   dibs_options o = live_options();
   pthread_t thread;
   dibs_client *c;
 
-  (void)state;
   o.close_timeout_ms = LIVE_LONG_MS;
   c = live_open_with(live_url(), &o);
   (void)live_lock(c, "closing", 60000);
@@ -136,15 +129,4 @@ static int teardown(void **state)
   return live_server_teardown(state);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_client_that_is_null_is_an_argument),
-    cmocka_unit_test(a_closed_client_is_stale),
-    cmocka_unit_test(a_client_of_the_parent_is_forked),
-    cmocka_unit_test(a_call_that_blocks_is_refused_in_a_callback),
-    cmocka_unit_test(a_client_that_is_being_closed_says_so),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -138,7 +138,4 @@ static inline int callback_data_setup(void **state)
   return live_server_setup(state);
 }
 
-#define CASE(name) \
-  cmocka_unit_test_setup_teardown(name, callback_data_setup, live_server_teardown)
-
 #endif

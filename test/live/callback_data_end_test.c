@@ -2,16 +2,14 @@
 /* test/live/callback_data_end_test.c - the data of callbacks is freed exactly once where a client
  * ends: in dibs_close(), beside releases and losses, and in a forked child; and on_event_free and
  * data_free of dibs_observe(). */
+#include "tests.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "callback_data.h"
 
@@ -71,12 +69,11 @@ static bool has_turned(void *data)
   return turns >= *(int *)data;
 }
 
-static void releases_losses_and_a_close_that_race_free_everything_once(void **state)
+TEST(releases_losses_and_a_close_that_race_free_everything_once)
 {
   pthread_t threads[THREADS];
   int enough;
 
-  (void)state;
   for (int round = 0; round < 4; round++) {
     turns = 0;
     raced = live_open(live_url());
@@ -94,7 +91,7 @@ static void releases_losses_and_a_close_that_race_free_everything_once(void **st
 
 /* ---- fork ---- */
 
-static void a_child_frees_its_copies_in_dibs_close(void **state)
+TEST(a_child_frees_its_copies_in_dibs_close)
 {
   dibs_options options = live_options();
   dibs_client *client;
@@ -103,7 +100,6 @@ static void a_child_frees_its_copies_in_dibs_close(void **state)
   int status;
   pid_t child;
 
-  (void)state;
   options.on_event = on_event;
   options.on_event_data = watched_new();
   options.on_event_free = on_free;
@@ -127,12 +123,11 @@ static void a_child_frees_its_copies_in_dibs_close(void **state)
 
 /* ---- events and observers ---- */
 
-static void the_data_of_events_is_freed_with_the_client(void **state)
+TEST(the_data_of_events_is_freed_with_the_client)
 {
   dibs_options options = live_options();
   dibs_client *client = NULL;
 
-  (void)state;
   options.on_event = on_event;
   options.on_event_data = watched_new();
   options.on_event_free = on_free;
@@ -163,12 +158,11 @@ static void frees_itself(const dibs_error *error, const dibs_leader *leader, voi
   own_is_over = true;
 }
 
-static void the_data_of_an_observer_is_freed_at_its_end(void **state)
+TEST(the_data_of_an_observer_is_freed_at_its_end)
 {
   dibs_client *client = live_open(live_url());
   dibs_observer *observer;
 
-  (void)state;
   assert_int_equal(dibs_observe(client, "", on_leader, watched_new(), on_free, &observer),
                    DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_observe(NULL, "job", on_leader, watched_new(), on_free, &observer),
@@ -191,12 +185,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_SENTINEL))
     return 0;
-  const struct CMUnitTest tests[] = {
-    CASE(releases_losses_and_a_close_that_race_free_everything_once),
-    CASE(a_child_frees_its_copies_in_dibs_close),
-    CASE(the_data_of_events_is_freed_with_the_client),
-    CASE(the_data_of_an_observer_is_freed_at_its_end),
-  };
 
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, callback_data_setup, live_server_teardown);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/callback_data_quorum_test.c - on_lost_free gets the data of on_lost exactly once where
  * a hold is several leases: in a quorum. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "callback_data.h"
 #include "deployment.h"
@@ -36,7 +34,7 @@ static void stop_a_majority(void)
     test_server_kill9(test_quorum_server(servers, i));
 }
 
-static void a_call_of_a_quorum_that_fails_frees_its_data_before_it_returns(void **state)
+TEST(a_call_of_a_quorum_that_fails_frees_its_data_before_it_returns)
 {
   static const char *const names[] = { "a", "b" };
   dibs_client *client = live_open(test_quorum_url(servers));
@@ -44,7 +42,6 @@ static void a_call_of_a_quorum_that_fails_frees_its_data_before_it_returns(void 
   dibs_hold *taken = live_lock(other, "taken", TTL_MS), *hold = NULL;
   dibs_lock_options o;
 
-  (void)state;
   live_expect(client, acquire_names(client, names, 2, options_of(&o, TTL_MS, 0), &hold),
               DIBS_ERR_UNSUPPORTED);
   live_expect(client,
@@ -69,13 +66,12 @@ static void a_call_of_a_quorum_that_fails_frees_its_data_before_it_returns(void 
   other = dibs_close(other);
 }
 
-static void a_release_and_a_close_of_a_quorum_free_the_data_once(void **state)
+TEST(a_release_and_a_close_of_a_quorum_free_the_data_once)
 {
   dibs_client *client = live_open(test_quorum_url(servers));
   dibs_hold *holds[5];
   dibs_lock_options o;
 
-  (void)state;
   live_expect_ok(dibs_lock(client, "mutex", options_of(&o, TTL_MS, 0), &holds[0]));
   live_expect_ok(dibs_lock(client, "mutex", options_of(&o, TTL_MS, 0), &holds[1]));
   live_expect_ok(dibs_acquire(client, DIBS_READ("rw"), options_of(&o, TTL_MS, 0), &holds[2]));
@@ -92,13 +88,12 @@ static void a_release_and_a_close_of_a_quorum_free_the_data_once(void **state)
   assert_int_equal(losses, 0);
 }
 
-static void asynchronous_locks_of_a_quorum_free_their_data_once(void **state)
+TEST(asynchronous_locks_of_a_quorum_free_their_data_once)
 {
   dibs_client *client = live_open(test_quorum_url(servers));
   struct live_ask first, second, third;
   dibs_lock_options o;
 
-  (void)state;
   live_ask_init(&first);
   live_ask_begin(&first, client, "x", options_of(&o, TTL_MS, DIBS_FOREVER));
   (void)live_ask_granted(&first, LIVE_LONG_MS);
@@ -116,13 +111,12 @@ static void asynchronous_locks_of_a_quorum_free_their_data_once(void **state)
   expect_all_freed();
 }
 
-static void a_loss_of_a_majority_frees_the_data_once(void **state)
+TEST(a_loss_of_a_majority_frees_the_data_once)
 {
   dibs_client *client = live_open(test_quorum_url(servers));
   dibs_hold *lost, *released;
   dibs_lock_options o;
 
-  (void)state;
   live_expect_ok(dibs_lock(client, "lost", options_of(&o, BRIEF_MS, DIBS_FOREVER), &lost));
   live_expect_ok(dibs_lock(client, "released", options_of(&o, TTL_MS, DIBS_FOREVER), &released));
   stop_a_majority();
@@ -135,16 +129,4 @@ static void a_loss_of_a_majority_frees_the_data_once(void **state)
   expect_all_freed();
 }
 
-#define QUORUM_CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    QUORUM_CASE(a_call_of_a_quorum_that_fails_frees_its_data_before_it_returns),
-    QUORUM_CASE(a_release_and_a_close_of_a_quorum_free_the_data_once),
-    QUORUM_CASE(asynchronous_locks_of_a_quorum_free_their_data_once),
-    QUORUM_CASE(a_loss_of_a_majority_frees_the_data_once),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

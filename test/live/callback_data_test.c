@@ -2,25 +2,22 @@
 /* test/live/callback_data_test.c - on_lost_free gets the data of on_lost exactly once, when that
  * cannot run any more, for each kind of hold. The end of clients, and other callbacks:
  * callback_data_end_test.c; a quorum: callback_data_quorum_test.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "callback_data.h"
 
 /* ---- calls that take nothing ---- */
 
-static void a_call_that_fails_frees_its_data_before_it_returns(void **state)
+TEST(a_call_that_fails_frees_its_data_before_it_returns)
 {
   static const char *const names[] = { "a", "" };
   dibs_client *client = live_open(live_url()), *other = live_open(live_url()), *closed;
   dibs_lock_options o;
   dibs_hold *mine = live_lock(other, "taken", TTL_MS), *hold = NULL;
 
-  (void)state;
   assert_int_equal(dibs_lock(NULL, "x", options_of(&o, TTL_MS, 0), &hold), DIBS_ERR_ARGUMENT);
   expect_all_freed();
   assert_int_equal(dibs_lock(client, "", options_of(&o, TTL_MS, 0), &hold), DIBS_ERR_ARGUMENT);
@@ -64,13 +61,12 @@ static void on_free_with_a_call(void *data)
   on_free(data);
 }
 
-static void the_error_of_the_call_outlives_calls_of_on_lost_free(void **state)
+TEST(the_error_of_the_call_outlives_calls_of_on_lost_free)
 {
   dibs_client *client = live_open(live_url());
   dibs_lock_options o;
   dibs_hold *hold = NULL;
 
-  (void)state;
   (void)options_of(&o, 1, 0);
   o.on_lost_free = on_free_with_a_call;
   assert_int_equal(dibs_lock(client, "x", &o, &hold), DIBS_ERR_ARGUMENT);
@@ -79,14 +75,13 @@ static void the_error_of_the_call_outlives_calls_of_on_lost_free(void **state)
   client = dibs_close(client);
 }
 
-static void options_of_an_older_program_have_no_such_field(void **state)
+TEST(options_of_an_older_program_have_no_such_field)
 {
   dibs_client *client = live_open(live_url());
   dibs_lock_options o;
   dibs_hold *hold = NULL;
   watched *data;
 
-  (void)state;
   (void)options_of(&o, TTL_MS, 0);
   data = o.on_lost_data;
   o.size = offsetof(dibs_lock_options, on_lost_free);
@@ -100,13 +95,12 @@ static void options_of_an_older_program_have_no_such_field(void **state)
 
 /* ---- holds of every kind ---- */
 
-static void a_release_frees_the_data_of_each_kind_once(void **state)
+TEST(a_release_frees_the_data_of_each_kind_once)
 {
   dibs_client *client = live_open(live_url());
   dibs_hold *holds[8];
   dibs_lock_options o;
 
-  (void)state;
   live_expect_ok(dibs_semaphore_set(client, dibs_text("permits"), 2, 0, NULL));
   take_one_of_each(client, holds);
   assert_int_equal(freed, 0);
@@ -129,12 +123,11 @@ static void a_release_frees_the_data_of_each_kind_once(void **state)
   client = dibs_close(client);
 }
 
-static void a_close_frees_the_data_of_each_kind_once(void **state)
+TEST(a_close_frees_the_data_of_each_kind_once)
 {
   dibs_client *client = live_open(live_url());
   dibs_hold *holds[8];
 
-  (void)state;
   live_expect_ok(dibs_semaphore_set(client, dibs_text("permits"), 2, 0, NULL));
   take_one_of_each(client, holds);
   client = dibs_close(client);
@@ -142,14 +135,13 @@ static void a_close_frees_the_data_of_each_kind_once(void **state)
   expect_all_freed();
 }
 
-static void without_a_thread_a_blocking_release_frees_the_data(void **state)
+TEST(without_a_thread_a_blocking_release_frees_the_data)
 {
   dibs_options options = live_options();
   dibs_client *client;
   dibs_lock_options o;
   dibs_hold *hold;
 
-  (void)state;
   options.flags = DIBS_CLIENT_NO_THREAD;
   client = live_open_with(live_url(), &options);
   live_expect_ok(dibs_lock(client, "x", options_of(&o, TTL_MS, 0), &hold));
@@ -160,14 +152,13 @@ static void without_a_thread_a_blocking_release_frees_the_data(void **state)
 
 /* ---- asynchronous ---- */
 
-static void an_asynchronous_lock_frees_its_data_once(void **state)
+TEST(an_asynchronous_lock_frees_its_data_once)
 {
   dibs_client *client = live_open(live_url());
   dibs_canceller *canceller;
   struct live_ask first, second, third, fourth;
   dibs_lock_options o;
 
-  (void)state;
   live_ask_init(&first);
   live_ask_begin(&first, client, "x", options_of(&o, TTL_MS, DIBS_FOREVER));
   (void)live_ask_granted(&first, LIVE_LONG_MS);
@@ -207,14 +198,13 @@ static void on_released(const dibs_error *error, void *data)
   on_free(data);
 }
 
-static void a_close_without_replies_runs_each_callback_once(void **state)
+TEST(a_close_without_replies_runs_each_callback_once)
 {
   dibs_options options = live_options();
   dibs_client *client;
   dibs_lock_options o;
   dibs_hold *hold;
 
-  (void)state;
   options.close_timeout_ms = 50;
   client = live_open_with(live_url(), &options);
   live_expect_ok(dibs_lock(client, "x", options_of(&o, TTL_MS, 0), &hold));
@@ -245,13 +235,12 @@ static bool is_lost(void *data)
   return losses > 0;
 }
 
-static void a_release_inside_on_lost_frees_the_data_after_it(void **state)
+TEST(a_release_inside_on_lost_frees_the_data_after_it)
 {
   dibs_client *client = live_open(live_url());
   dibs_lock_options o;
   dibs_hold *hold;
 
-  (void)state;
   (void)options_of(&o, SHORT_MS, 0);
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = release_inside;
@@ -263,13 +252,12 @@ static void a_release_inside_on_lost_frees_the_data_after_it(void **state)
   expect_all_freed();
 }
 
-static void a_reported_loss_frees_the_data_before_the_release(void **state)
+TEST(a_reported_loss_frees_the_data_before_the_release)
 {
   dibs_client *client = live_open(live_url());
   dibs_lock_options o;
   dibs_hold *hold;
 
-  (void)state;
   (void)options_of(&o, SHORT_MS, 0);
   o.flags = DIBS_LOCK_FIXED;
   live_expect_ok(dibs_lock(client, "x", &o, &hold));
@@ -284,18 +272,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_SENTINEL))
     return 0;
-  const struct CMUnitTest tests[] = {
-    CASE(a_call_that_fails_frees_its_data_before_it_returns),
-    CASE(the_error_of_the_call_outlives_calls_of_on_lost_free),
-    CASE(options_of_an_older_program_have_no_such_field),
-    CASE(a_release_frees_the_data_of_each_kind_once),
-    CASE(a_close_frees_the_data_of_each_kind_once),
-    CASE(without_a_thread_a_blocking_release_frees_the_data),
-    CASE(an_asynchronous_lock_frees_its_data_once),
-    CASE(a_close_without_replies_runs_each_callback_once),
-    CASE(a_release_inside_on_lost_frees_the_data_after_it),
-    CASE(a_reported_loss_frees_the_data_before_the_release),
-  };
 
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, callback_data_setup, live_server_teardown);
 }

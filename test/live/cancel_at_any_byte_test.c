@@ -2,13 +2,11 @@
 /* test/live/cancel_at_any_byte_test.c - cancelled at every byte of the dialogue: the caller has
  * a valid hold, or the key is free soon after the connection is back; and every key always
  * has a TTL (S10). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <signal.h>
@@ -102,17 +100,15 @@ static void at_each_byte(enum test_direction d, bool (*runs)(enum test_direction
   fail_msg("never ran to its end");
 }
 
-static void an_acquisition_cancelled_at_any_byte_sent_leaves_nothing(void **state)
+TEST(an_acquisition_cancelled_at_any_byte_sent_leaves_nothing)
 {
   live_needs_one_server();
-  (void)state;
   at_each_byte(TEST_TO_SERVER, cancelled_after);
 }
 
-static void an_acquisition_cancelled_at_any_byte_answered_leaves_nothing(void **state)
+TEST(an_acquisition_cancelled_at_any_byte_answered_leaves_nothing)
 {
   live_needs_one_server();
-  (void)state;
   at_each_byte(TEST_TO_CLIENT, cancelled_after);
 }
 
@@ -132,29 +128,26 @@ static bool released_after(enum test_direction d, long bytes)
   return was_cut;
 }
 
-static void a_release_cut_at_any_byte_sent_is_done_later(void **state)
+TEST(a_release_cut_at_any_byte_sent_is_done_later)
 {
   live_needs_one_server();
-  (void)state;
   at_each_byte(TEST_TO_SERVER, released_after);
 }
 
-static void a_release_cut_at_any_byte_answered_is_done_later(void **state)
+TEST(a_release_cut_at_any_byte_answered_is_done_later)
 {
   live_needs_one_server();
-  (void)state;
   at_each_byte(TEST_TO_CLIENT, released_after);
 }
 
 /* ---- the canceller ---- */
 
-static void a_cancelled_waiter_leaves_the_queue(void **state)
+TEST(a_cancelled_waiter_leaves_the_queue)
 {
   dibs_hold *hold = live_lock(other, "queue", 60000);
   dibs_lock_options o = live_lock_options(5000, 0);
   struct live_ask ask;
 
-  (void)state;
   live_ask_init(&ask);
   assert_int_equal(dibs_canceller_new(&o.cancel), DIBS_OK);
   live_ask_begin(&ask, client, "queue", &o);
@@ -175,13 +168,12 @@ static void on_alarm(int number)
   dibs_cancel(canceller_of_signals);
 }
 
-static void a_signal_handler_ends_a_blocking_call(void **state)
+TEST(a_signal_handler_ends_a_blocking_call)
 {
   struct sigaction action = { .sa_handler = on_alarm };
   dibs_hold *hold = live_lock(other, "signal", 60000), *none = NULL;
   dibs_lock_options o = live_lock_options(5000, 0);
 
-  (void)state;
   assert_int_equal(dibs_canceller_new(&o.cancel), DIBS_OK);
   canceller_of_signals = o.cancel;
   assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
@@ -195,29 +187,15 @@ static void a_signal_handler_ends_a_blocking_call(void **state)
   live_expect_free(other, "signal", FREE_MS);
 }
 
-static void a_timed_out_waiter_leaves_the_queue(void **state)
+TEST(a_timed_out_waiter_leaves_the_queue)
 {
   dibs_hold *hold = live_lock(other, "late", 60000), *none = NULL;
   dibs_lock_options o = live_lock_options(5000, 100);
 
-  (void)state;
   live_refused(dibs_lock(client, "late", &o, &none), DIBS_TIMED_OUT);
   assert_null(none);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   live_expect_free(other, "late", FREE_MS);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_acquisition_cancelled_at_any_byte_sent_leaves_nothing),
-    cmocka_unit_test(an_acquisition_cancelled_at_any_byte_answered_leaves_nothing),
-    cmocka_unit_test(a_release_cut_at_any_byte_sent_is_done_later),
-    cmocka_unit_test(a_release_cut_at_any_byte_answered_is_done_later),
-    cmocka_unit_test(a_cancelled_waiter_leaves_the_queue),
-    cmocka_unit_test(a_signal_handler_ends_a_blocking_call),
-    cmocka_unit_test(a_timed_out_waiter_leaves_the_queue),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/cancelled_thread_test.c - pthread_cancel() acts before and after a call, never
  * inside one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <unistd.h>
 
@@ -58,14 +56,13 @@ static void *cancelled_in_a_row(void *data)
   return NULL;
 }
 
-static void no_call_that_asks_a_server_ends_its_thread(void **state)
+TEST(no_call_that_asks_a_server_ends_its_thread)
 {
   static struct trial trials[ROW_COUNT];
   struct test_server *s = test_server_start();
   dibs_options o = live_options();
   int faults = live_faults();
 
-  (void)state;
   test_server_kill9(s);
   o.connect_timeout_ms = 100;
   for (size_t i = 0; i < ROW_COUNT; i++)
@@ -100,7 +97,7 @@ static void *cancelled_in_a_part(void *data)
   return NULL;
 }
 
-static void no_other_call_ends_its_thread(void **state)
+TEST(no_other_call_ends_its_thread)
 {
 #define ROW(function, call) { #function, function##_part, NULL },
   struct part parts[] = { CALLS_OF_HANDLES(ROW) CALLS_WITHOUT_A_SERVER(ROW) };
@@ -108,7 +105,6 @@ static void no_other_call_ends_its_thread(void **state)
   dibs_hold *queued = live_lock(other, "queued", 60000);
   int faults = live_faults(), stdin_was = dup(STDIN_FILENO);
 
-  (void)state;
   for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
     struct things things = { .count = 0 };
     pthread_t thread;
@@ -181,11 +177,10 @@ static void cancel_a_waiter_of(uint32_t flags)
   other = dibs_close(other);
 }
 
-static void a_cancelled_thread_gets_its_lock_first(void **state)
+TEST(a_cancelled_thread_gets_its_lock_first)
 {
   int faults = live_faults();
 
-  (void)state;
   cancel_a_waiter_of(0);
   cancel_a_waiter_of(DIBS_CLIENT_NO_THREAD);
   cancel_a_waiter_of(DIBS_CLIENT_PROCESS_CALLBACKS);
@@ -203,11 +198,10 @@ static void cancel_and_note(const dibs_error *error, void *ending)
   (void)live_now_ms();
 }
 
-static void a_callback_cannot_cancel_the_thread_of_callbacks(void **state)
+TEST(a_callback_cannot_cancel_the_thread_of_callbacks)
 {
   dibs_client *c = live_open(live_url());
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     struct live_ending ending = { .client = c };
     dibs_hold *hold = live_lock(c, "r", 30000);
@@ -236,14 +230,4 @@ static int teardown(void **state)
   return live_server_teardown(state);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_call_that_asks_a_server_ends_its_thread),
-    cmocka_unit_test(no_other_call_ends_its_thread),
-    cmocka_unit_test(a_cancelled_thread_gets_its_lock_first),
-    cmocka_unit_test(a_callback_cannot_cancel_the_thread_of_callbacks),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -2,16 +2,14 @@
 /* test/live/client_end_test.c - who goes leaves nothing behind: dibs_close() gives back
  * everything of every kind and leaves every queue within a second; and where a process
  * dies with a lease of a second, a standby goes on within about that. */
-#include <setjmp.h>
+#include "tests.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -82,13 +80,12 @@ static void close_in_time(dibs_client *client)
   assert_true(live_now_ms() - began < CLOSE_MS + 200);
 }
 
-static void close_gives_back_every_kind_within_a_second(void **state)
+TEST(close_gives_back_every_kind_within_a_second)
 {
   live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
   dibs_client *client = live_open(live_url());
   dibs_hold *holds[HOLDS];
 
-  (void)state;
   take_one_of_each(client, holds);
   close_in_time(client);
   for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
@@ -102,7 +99,7 @@ static void *close_it(void *client)
 }
 
 /* The releases are executed, and their replies are late. */
-static void a_closing_client_has_no_hold_when_another_is_granted_the_name(void **state)
+TEST(a_closing_client_has_no_hold_when_another_is_granted_the_name)
 {
   live_needs_one_server();
   live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
@@ -112,7 +109,6 @@ static void a_closing_client_has_no_hold_when_another_is_granted_the_name(void *
   dibs_hold *holds[HOLDS], *next;
   pthread_t closing;
 
-  (void)state;
   o.command_timeout_ms = o.close_timeout_ms = LIVE_LONG_MS;
   client = live_open_with(live_url_by(proxy), &o);
   take_one_of_each(client, holds);
@@ -152,7 +148,7 @@ static bool all_wait(void *nothing)
          waiters_of("permits") == 1 && waiters_of("{set}one") == 1;
 }
 
-static void close_leaves_every_queue_within_a_second(void **state)
+TEST(close_leaves_every_queue_within_a_second)
 {
   live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
   dibs_client *holder = live_open(live_url());
@@ -160,7 +156,6 @@ static void close_leaves_every_queue_within_a_second(void **state)
   struct live_ask asks[ASKS];
   dibs_hold *holds[HOLDS];
 
-  (void)state;
   take_one_of_each(holder, holds);
   begin_all(asks, waiter);
   assert_true(live_until(LIVE_LONG_MS, all_wait, NULL));
@@ -176,7 +171,7 @@ static void close_leaves_every_queue_within_a_second(void **state)
 
 /* ---- dying with a short lease ---- */
 
-static void a_standby_takes_over_after_a_lease_of_a_second(void **state)
+TEST(a_standby_takes_over_after_a_lease_of_a_second)
 {
   live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
   dibs_lock_options o = live_lock_options(1000, 0);
@@ -186,7 +181,6 @@ static void a_standby_takes_over_after_a_lease_of_a_second(void **state)
   pid_t child;
   char byte;
 
-  (void)state;
   assert_int_equal(pipe(pipes), 0);
   child = fork();
   if (child == 0) {
@@ -217,14 +211,4 @@ static void a_standby_takes_over_after_a_lease_of_a_second(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(close_gives_back_every_kind_within_a_second),
-    cmocka_unit_test(a_closing_client_has_no_hold_when_another_is_granted_the_name),
-    cmocka_unit_test(close_leaves_every_queue_within_a_second),
-    cmocka_unit_test(a_standby_takes_over_after_a_lease_of_a_second),
-  };
-
-  return cmocka_run_group_tests_name("client_end", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -2,12 +2,10 @@
 /* test/live/clock_step_test.c - after a step of the server's clock dibs_inspect() calls a name held
  * as long as a try of another client fails: of leases from before the step, whose end the new
  * clock has passed or moved away, and of leases from after it, whose clients doubt the clock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -95,24 +93,14 @@ static void after_a_step(int64_t ms)
   assert_int_equal(live_faults() - faults, 0);
 }
 
-static void set_ahead_an_inspection_and_a_try_agree(void **state)
+TEST(set_ahead_an_inspection_and_a_try_agree)
 {
-  (void)state;
   after_a_step(STEP_MS);
 }
 
-static void set_back_an_inspection_and_a_try_agree(void **state)
+TEST(set_back_an_inspection_and_a_try_agree)
 {
-  (void)state;
   after_a_step(-STEP_MS);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(set_ahead_an_inspection_and_a_try_agree),
-    cmocka_unit_test(set_back_an_inspection_and_a_try_agree),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

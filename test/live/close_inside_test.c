@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/close_inside_test.c - dibs_close() while a callback of the client has not ended. In a
  * signal handler that interrupted a call: interrupted_call_test.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <semaphore.h>
 
@@ -44,14 +42,13 @@ static bool is_closing(void *client)
   return status == DIBS_ERR_CLOSED || status == DIBS_ERR_STALE;
 }
 
-static void close_returns_after_the_callback_that_runs(void **state)
+TEST(close_returns_after_the_callback_that_runs)
 {
   dibs_options o = live_options();
   int faults = live_faults();
   pthread_t closer;
   dibs_client *c;
 
-  (void)state;
   o.close_timeout_ms = 1;
   c = live_open_with(live_url(), &o);
   live_expect(c, dibs_release_async(live_lock(c, "r", 30000), take_long, NULL), DIBS_OK);
@@ -83,12 +80,11 @@ static void call_in_the_end(const dibs_error *error, void *client)
   is_over = true;
 }
 
-static void a_callback_inside_close_finds_the_client_closing(void **state)
+TEST(a_callback_inside_close_finds_the_client_closing)
 {
   dibs_options o = live_options();
   dibs_client *c;
 
-  (void)state;
   is_over = false;
   o.flags = DIBS_CLIENT_PROCESS_CALLBACKS;     /* and nobody processes: dibs_close() runs it */
   c = live_open_with(live_url(), &o);
@@ -109,11 +105,10 @@ static bool close_in_a_walk(dibs_bytes key, dibs_bytes value, void *client)
   return true;
 }
 
-static void close_in_the_callback_of_a_walk_does_nothing(void **state)
+TEST(close_in_the_callback_of_a_walk_does_nothing)
 {
   dibs_client *c = live_open(live_url());
 
-  (void)state;
   live_needs_one_server();
   is_over = false;
   live_expect(c, dibs_map_put(c, "walked", dibs_text("k"), dibs_text("v"), NULL), DIBS_OK);
@@ -124,13 +119,7 @@ static void close_in_the_callback_of_a_walk_does_nothing(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(close_returns_after_the_callback_that_runs),
-    cmocka_unit_test(a_callback_inside_close_finds_the_client_closing),
-    cmocka_unit_test(close_in_the_callback_of_a_walk_does_nothing),
-  };
-
   (void)sem_init(&has_begun, 0, 0);
   (void)sem_init(&may_end, 0, 0);
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
+  return tests_run(live_server_setup, live_server_teardown, NULL, NULL);
 }

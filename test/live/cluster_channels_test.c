@@ -2,14 +2,12 @@
 /* test/live/cluster_channels_test.c - in a cluster whose nodes have sharded channels,
  * those are used, and a waiter is woken also after its slot moved; a release that nobody waits
  * for publishes nothing, in a cluster or not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_in_cluster.h"
 
@@ -57,7 +55,7 @@ static void wait_behind(const char *name, struct live_ask *ask)
     cluster, test_cluster_slot_of(cluster, name))), name, 1);
 }
 
-static void messages_stay_on_the_node_of_the_name(void **state)
+TEST(messages_stay_on_the_node_of_the_name)
 {
   long before[4] = { calls("subscribe"), calls("ssubscribe"), calls("publish"),
                      calls("spublish") };
@@ -65,7 +63,6 @@ static void messages_stay_on_the_node_of_the_name(void **state)
   struct live_ask ask;
   int here = has_shards();
 
-  (void)state;
   wait_behind("waited", &ask);
   live_expect(a, dibs_release(hold), DIBS_OK);
   live_expect(b, dibs_release(live_ask_granted(&ask, WAKE_MS)), DIBS_OK);
@@ -76,7 +73,7 @@ static void messages_stay_on_the_node_of_the_name(void **state)
 }
 
 /* One who waited before the move, one who came during it. */
-static void a_waiter_is_woken_after_its_slot_moved(void **state)
+TEST(a_waiter_is_woken_after_its_slot_moved)
 {
   char name[64], other[64];
   struct live_ask before, during;
@@ -84,7 +81,6 @@ static void a_waiter_is_woken_after_its_slot_moved(void **state)
   int from = test_cluster_owner(cluster, SLOT), to = (from + 1) % 3;
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
-  (void)state;
   test_cluster_name_in(SLOT, "moved", name, sizeof(name));
   test_cluster_name_in(SLOT, "moving", other, sizeof(other));
   first = live_lock(a, name, TTL_MS);
@@ -103,12 +99,11 @@ static void a_waiter_is_woken_after_its_slot_moved(void **state)
   live_expect(b, dibs_release(live_ask_granted(&during, WAKE_MS)), DIBS_OK);
 }
 
-static void a_release_that_nobody_waits_for_publishes_nothing(void **state)
+TEST(a_release_that_nobody_waits_for_publishes_nothing)
 {
   long before = calls("publish") + calls("spublish");
   char name[32];
 
-  (void)state;
   for (int i = 0; i < 100; i++) {
     (void)snprintf(name, sizeof(name), "alone-%d", i);
     live_expect(a, dibs_release(live_lock(a, name, TTL_MS)), DIBS_OK);
@@ -116,12 +111,11 @@ static void a_release_that_nobody_waits_for_publishes_nothing(void **state)
   assert_int_equal(calls("publish") + calls("spublish"), before);
 }
 
-static void nor_does_it_on_one_server(void **state)
+TEST(nor_does_it_on_one_server)
 {
   struct test_server *s = test_server_start();
   dibs_client *client = live_open(test_server_url(s));
 
-  (void)state;
   for (int i = 0; i < 100; i++)
     live_expect(client, dibs_release(live_lock(client, "alone", TTL_MS)), DIBS_OK);
   assert_int_equal(calls_on(s, "publish"), 0);
@@ -129,14 +123,4 @@ static void nor_does_it_on_one_server(void **state)
   s = test_server_stop(s);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(messages_stay_on_the_node_of_the_name),
-    cmocka_unit_test(a_waiter_is_woken_after_its_slot_moved),
-    cmocka_unit_test(a_release_that_nobody_waits_for_publishes_nothing),
-    cmocka_unit_test(nor_does_it_on_one_server),
-  };
-
-  return cmocka_run_group_tests_name("cluster_channels", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

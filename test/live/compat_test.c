@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/compat_test.c - a program of 0.5, by <dibs/compat-0.5.h>: each old name takes what it
  * took, and answers what it answered. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define DIBS_COMPAT_QUIET
 #include <dibs/compat-0.5.h>
@@ -139,12 +137,11 @@ static dibs_hold *of_another(int32_t kind)
   return theirs;
 }
 
-static void what_is_free_is_taken_and_what_is_not_is_refused(void **state)
+TEST(what_is_free_is_taken_and_what_is_not_is_refused)
 {
   dibs_hold *theirs, *mine = NULL;
   dibs_status status;
 
-  (void)state;
   for (size_t i = 0; i < COUNT(blocking); i++) {
     prepare(blocking[i].kind);
     o.wait_ms = LIVE_LONG_MS;
@@ -176,11 +173,10 @@ static void start(by_name_async *take, dibs_status wanted)
 }
 
 /* Only that a wait_ms of 0 is DIBS_BUSY. */
-static void callbacks_get_nearly_the_same(void **state)
+TEST(callbacks_get_nearly_the_same)
 {
   dibs_hold *theirs;
 
-  (void)state;
   for (size_t i = 0; i < COUNT(by_callback); i++) {
     prepare(by_callback[i].kind);
     o.wait_ms = LIVE_LONG_MS;
@@ -194,12 +190,11 @@ static void callbacks_get_nearly_the_same(void **state)
 }
 
 /* What dibs_target gives another meaning, or none. */
-static void what_was_refused_still_is(void **state)
+TEST(what_was_refused_still_is)
 {
   const char *const many[DIBS_MANY_MAX + 1] = { "a" };
   dibs_hold *none = NULL, *outer = NULL;
 
-  (void)state;
   prepare(DIBS_TARGET_PERMITS);
   live_expect(client, dibs_acquire_permits(client, "a", 0, &o, &none), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_try_acquire_permits(client, "a", UINT32_MAX, NULL, &none),
@@ -216,13 +211,12 @@ static void what_was_refused_still_is(void **state)
   assert_null(none);
 }
 
-static void rates_are_taken_and_read_as_before(void **state)
+TEST(rates_are_taken_and_read_as_before)
 {
   dibs_rate r = DIBS_RATE_INIT, got = DIBS_RATE_INIT;
   dibs_wait_options w = DIBS_WAIT_OPTIONS_INIT;
   int64_t left = -1, when_ms = -1;
 
-  (void)state;
   live_tell_all("FLUSHALL");
   r.permits = 2;
   r.interval_ms = 600000;
@@ -251,14 +245,7 @@ static int compat_setup(void **state)
 
 int main(void)
 {
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_free_is_taken_and_what_is_not_is_refused),
-    cmocka_unit_test(callbacks_get_nearly_the_same),
-    cmocka_unit_test(what_was_refused_still_is),
-    cmocka_unit_test(rates_are_taken_and_read_as_before),
-  };
-
   if (live_is_beyond(LIVE_ONE))
     return 0;
-  return cmocka_run_group_tests(tests, compat_setup, teardown);
+  return tests_run(compat_setup, teardown, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/crowd_test.c - a crowd at one name: few commands for each hand-over,
  * and each client gets its turn. Each client stands for a process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -107,34 +105,22 @@ static void crowd(char mode)
   assert_true(live_max(longest, CROWD) < 10 * live_median(longest, CROWD));
 }
 
-static void a_crowd_at_a_mutex(void **state)
+TEST(a_crowd_at_a_mutex)
 {
-  (void)state;
   crowd('m');
 }
 
-static void a_crowd_of_writers(void **state)
+TEST(a_crowd_of_writers)
 {
-  (void)state;
   crowd('w');
 }
 
-static void a_crowd_at_a_semaphore(void **state)
+TEST(a_crowd_at_a_semaphore)
 {
-  (void)state;
   live_expect(clients[0], dibs_semaphore_set(clients[0], dibs_text("herd-p"), 3, 0, NULL),
               DIBS_OK);
   crowd('p');
   live_expect(clients[0], dibs_semaphore_delete(clients[0], dibs_text("herd-p")), DIBS_OK);
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_crowd_at_a_mutex),
-    cmocka_unit_test(a_crowd_of_writers),
-    cmocka_unit_test(a_crowd_at_a_semaphore),
-  };
-
-  return cmocka_run_group_tests_name("crowd", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

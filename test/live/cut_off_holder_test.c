@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/cut_off_holder_test.c - a holder that is cut off hears of its loss once, and
  * before the server may give the lock away (S7); also over half-open TCP. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -128,12 +126,11 @@ static void expect_losses(void)
   expect_told_in_time();
 }
 
-static void a_black_hole_is_told_lost_in_time(void **state)
+TEST(a_black_hole_is_told_lost_in_time)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_url_by(proxy));
 
-  (void)state;
   take_all(client, "hole");
   test_proxy_black_hole(proxy, TEST_BOTH);
   expect_losses();
@@ -142,12 +139,11 @@ static void a_black_hole_is_told_lost_in_time(void **state)
   client = dibs_close(client);
 }
 
-static void a_black_hole_after_renewals_is_told_lost_in_time(void **state)
+TEST(a_black_hole_after_renewals_is_told_lost_in_time)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_url_by(proxy));
 
-  (void)state;
   take_all(client, "renewed hole");
   while (live_stats(client).renewed < 3 * HOLDS)
     (void)poll(NULL, 0, 1);
@@ -160,12 +156,11 @@ static void a_black_hole_after_renewals_is_told_lost_in_time(void **state)
   client = dibs_close(client);
 }
 
-static void a_refusing_server_is_told_lost_in_time(void **state)
+TEST(a_refusing_server_is_told_lost_in_time)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_url_by(proxy));
 
-  (void)state;
   take_all(client, "refused");
   test_proxy_refuse(proxy, true);
   test_proxy_cut(proxy);
@@ -176,14 +171,13 @@ static void a_refusing_server_is_told_lost_in_time(void **state)
 }
 
 /* The state alone, for a program that never asks for a callback or descriptor. */
-static void a_holder_without_callback_sees_its_loss(void **state)
+TEST(a_holder_without_callback_sees_its_loss)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_url_by(proxy));
   dibs_hold *hold = live_lock(client, "seen", 500);
   int64_t before = live_now_ms(), valid = dibs_hold_valid_ms(hold);
 
-  (void)state;
   assert_in_range(valid, 1, 500);
   test_proxy_black_hole(proxy, TEST_BOTH);
   while (dibs_hold_state(hold) != DIBS_HOLD_GONE && live_now_ms() < before + LIVE_LONG_MS)
@@ -196,7 +190,7 @@ static void a_holder_without_callback_sees_its_loss(void **state)
   client = dibs_close(client);
 }
 
-static void a_loss_is_no_loss_when_the_server_comes_back_in_time(void **state)
+TEST(a_loss_is_no_loss_when_the_server_comes_back_in_time)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_url_by(proxy));
@@ -205,7 +199,6 @@ static void a_loss_is_no_loss_when_the_server_comes_back_in_time(void **state)
   dibs_hold *hold;
   uint64_t renewed;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(client, "back in time", &o);
@@ -250,13 +243,12 @@ static bool connected_again(const struct test_proxy_counts *counts, void *data)
   return counts->connections > *(uint64_t *)data;
 }
 
-static void half_open_tcp_is_left_and_told_lost_in_time(void **state)
+TEST(half_open_tcp_is_left_and_told_lost_in_time)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_tcp_url_by(proxy));
   uint64_t connections;
 
-  (void)state;
   take_all(client, "tcp");
   connections = test_proxy_counts(proxy).connections;
   test_proxy_black_hole(proxy, TEST_BOTH);
@@ -268,14 +260,13 @@ static void half_open_tcp_is_left_and_told_lost_in_time(void **state)
   client = dibs_close(client);
 }
 
-static void a_new_connection_has_all_socket_options_of_the_first(void **state)
+TEST(a_new_connection_has_all_socket_options_of_the_first)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_tcp_url_by(proxy));
   struct socket_options first, second;
   uint64_t connections;
 
-  (void)state;
   assert_int_equal(live_try(client, "options"), DIBS_OK);
   assert_true(find_socket(test_proxy_port(proxy), &first));
   connections = test_proxy_counts(proxy).connections;
@@ -291,17 +282,4 @@ static void a_new_connection_has_all_socket_options_of_the_first(void **state)
   client = dibs_close(client);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_black_hole_is_told_lost_in_time),
-    cmocka_unit_test(a_black_hole_after_renewals_is_told_lost_in_time),
-    cmocka_unit_test(a_refusing_server_is_told_lost_in_time),
-    cmocka_unit_test(a_holder_without_callback_sees_its_loss),
-    cmocka_unit_test(a_loss_is_no_loss_when_the_server_comes_back_in_time),
-    cmocka_unit_test(half_open_tcp_is_left_and_told_lost_in_time),
-    cmocka_unit_test(a_new_connection_has_all_socket_options_of_the_first),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/data_list_test.c - the calls of dibs/list.h one by one, but for waiting, and what
  * each of them leaves on the server. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define ONE_CLIENT_COMMAND_MS LIVE_LONG_MS
 #include "one_client.h"
@@ -54,12 +52,11 @@ static void get(int64_t index, const char *words)
 
 /* ---- one by one ---- */
 
-static void elements_are_added_at_both_ends_and_popped_there(void **state)
+TEST(elements_are_added_at_both_ends_and_popped_there)
 {
   dibs_value *got = NULL;
   uint64_t size = 0;
 
-  (void)state;
   live_expect(client, dibs_list_size(client, NAME, &size), DIBS_OK);
   assert_int_equal(size, 0);
   live_expect(client, dibs_list_pop_first(client, NAME, &got), DIBS_OK);
@@ -78,11 +75,10 @@ static void elements_are_added_at_both_ends_and_popped_there(void **state)
   clear();
 }
 
-static void an_index_counts_from_either_end(void **state)
+TEST(an_index_counts_from_either_end)
 {
   bool is_done = false;
 
-  (void)state;
   get(0, NULL);
   live_expect(client, dibs_list_set(client, NAME, 0, dibs_text("x"), &is_done), DIBS_OK);
   assert_false(is_done);
@@ -105,11 +101,10 @@ static void an_index_counts_from_either_end(void **state)
   clear();
 }
 
-static void an_element_is_inserted_at_its_index_whatever_is_equal_to_it(void **state)
+TEST(an_element_is_inserted_at_its_index_whatever_is_equal_to_it)
 {
   bool is_done = false;
 
-  (void)state;
   live_expect(client, dibs_list_insert(client, NAME, 1, dibs_text("x"), &is_done), DIBS_OK);
   assert_false(is_done);
   live_expect(client, dibs_list_insert(client, NAME, 0, dibs_text("x"), &is_done), DIBS_OK);
@@ -131,12 +126,11 @@ static void an_element_is_inserted_at_its_index_whatever_is_equal_to_it(void **s
   clear();
 }
 
-static void elements_are_removed_by_value_and_by_index(void **state)
+TEST(elements_are_removed_by_value_and_by_index)
 {
   uint64_t removed = 9;
   bool is_done = false;
 
-  (void)state;
   for (const char *at = "xaxbxcx"; *at != 0; at++) {
     char words[2] = { *at, 0 };
 
@@ -165,14 +159,13 @@ static void elements_are_removed_by_value_and_by_index(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static void zero_bytes_and_long_elements_are_bytes(void **state)
+TEST(zero_bytes_and_long_elements_are_bytes)
 {
   static char big[DIBS_DATA_MAX + 1];
   dibs_bytes zeros = { "\0\0a", 3 }, longest = { big, DIBS_DATA_MAX };
   dibs_bytes longer = { big, DIBS_DATA_MAX + 1 }, none = { NULL, 0 };
   dibs_value *got = NULL;
 
-  (void)state;
   memset(big, 'b', sizeof(big));
   live_expect(client, dibs_list_add(client, NAME, zeros, NULL), DIBS_OK);
   live_expect(client, dibs_list_add(client, NAME, longest, NULL), DIBS_OK);
@@ -192,13 +185,12 @@ static void zero_bytes_and_long_elements_are_bytes(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static void what_somebody_else_stored_too_long_stays(void **state)
+TEST(what_somebody_else_stored_too_long_stays)
 {
   live_needs_keys();
   dibs_value *got = NULL;
   bool is_done = false;
 
-  (void)state;
   (void)run("EVAL %s 1 " NAME, "return redis.call('RPUSH', KEYS[1], ('x'):rep(3000000))");
   live_expect(client, dibs_list_get(client, NAME, 0, &got), DIBS_ERR_UNSUPPORTED);
   live_expect(client, dibs_list_pop_first(client, NAME, &got), DIBS_ERR_UNSUPPORTED);
@@ -220,14 +212,13 @@ static bool never(uint64_t index, dibs_bytes element, void *data)
   return true;
 }
 
-static void a_key_of_another_kind_is_told_and_left(void **state)
+TEST(a_key_of_another_kind_is_told_and_left)
 {
   dibs_bytes one = dibs_text("1");
   dibs_value *got = NULL;
   uint64_t size;
   bool is_done;
 
-  (void)state;
   (void)run("HSET " NAME " f v");
   live_expect(client, dibs_list_add(client, NAME, one, NULL), DIBS_ERR_WRONG_TYPE);
   live_expect(client, dibs_list_get(client, NAME, 0, &got), DIBS_ERR_WRONG_TYPE);
@@ -243,12 +234,11 @@ static void a_key_of_another_kind_is_told_and_left(void **state)
   clear();
 }
 
-static void what_cannot_be_is_refused_with_words(void **state)
+TEST(what_cannot_be_is_refused_with_words)
 {
   dibs_bytes none = { NULL, 1 };
   dibs_value *got = NULL;
 
-  (void)state;
   live_expect(client, dibs_list_add(client, "", dibs_text("1"), NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_list_add(client, NAME, none, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_list_get(client, NAME, INT64_MAX, &got), DIBS_ERR_ARGUMENT);
@@ -284,11 +274,10 @@ static bool visit(uint64_t index, dibs_bytes element, void *data)
   return v->count != v->stop_at;
 }
 
-static void range_visits_what_it_is_asked_for_in_its_order(void **state)
+TEST(range_visits_what_it_is_asked_for_in_its_order)
 {
   struct visits v = { 0 };
 
-  (void)state;
   live_expect(client, dibs_list_range(client, NAME, 0, 0, visit, &v), DIBS_OK);
   assert_int_equal(v.count, 0);
   for (int i = 0; i < 1000; i++)
@@ -322,11 +311,10 @@ static bool measure(uint64_t index, dibs_bytes element, void *data)
   return true;
 }
 
-static void elements_that_fill_a_page_each_are_all_visited(void **state)
+TEST(elements_that_fill_a_page_each_are_all_visited)
 {
   struct visits v = { 0 };
 
-  (void)state;
   (void)run("EVAL %s 1 " NAME, "for i = 1, 20 do redis.call('RPUSH', KEYS[1], "
                                "('x'):rep(i == 5 and 3000000 or 1048576)) end");
   live_expect(client, dibs_list_range(client, NAME, 0, 0, measure, &v), DIBS_OK);
@@ -335,11 +323,10 @@ static void elements_that_fill_a_page_each_are_all_visited(void **state)
   clear();
 }
 
-static void a_list_that_shrinks_meanwhile_ends_earlier(void **state)
+TEST(a_list_that_shrinks_meanwhile_ends_earlier)
 {
   struct visits v = { .pops = true };
 
-  (void)state;
   for (int i = 0; i < 1000; i++)
     (void)run("RPUSH " NAME " %d", i);
   live_expect(client, dibs_list_range(client, NAME, 0, 0, measure, &v), DIBS_OK);
@@ -347,21 +334,4 @@ static void a_list_that_shrinks_meanwhile_ends_earlier(void **state)
   clear();
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(elements_are_added_at_both_ends_and_popped_there),
-    cmocka_unit_test(an_index_counts_from_either_end),
-    cmocka_unit_test(an_element_is_inserted_at_its_index_whatever_is_equal_to_it),
-    cmocka_unit_test(elements_are_removed_by_value_and_by_index),
-    cmocka_unit_test(zero_bytes_and_long_elements_are_bytes),
-    cmocka_unit_test(what_somebody_else_stored_too_long_stays),
-    cmocka_unit_test(a_key_of_another_kind_is_told_and_left),
-    cmocka_unit_test(what_cannot_be_is_refused_with_words),
-    cmocka_unit_test(range_visits_what_it_is_asked_for_in_its_order),
-    cmocka_unit_test(elements_that_fill_a_page_each_are_all_visited),
-    cmocka_unit_test(a_list_that_shrinks_meanwhile_ends_earlier)
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

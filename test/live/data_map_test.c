@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/data_map_test.c - the calls of dibs/map.h and data.h one by one, and what each of
  * them leaves on the server. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define ONE_CLIENT_COMMAND_MS LIVE_LONG_MS
 #include "one_client.h"
@@ -53,9 +51,8 @@ static void expect_at(const char *key, const char *words)
 
 /* ---- one by one ---- */
 
-static void put_tells_what_was_there(void **state)
+TEST(put_tells_what_was_there)
 {
-  (void)state;
   put("a", "1", NULL);
   assert_string_equal(run("HGETALL " NAME), "[a, 1]");
   put("a", "2", "1");
@@ -69,12 +66,11 @@ static void put_tells_what_was_there(void **state)
   clear();
 }
 
-static void what_depends_on_the_value_there_does_so(void **state)
+TEST(what_depends_on_the_value_there_does_so)
 {
   dibs_bytes key = dibs_text("k"), one = dibs_text("1"), two = dibs_text("2");
   bool is_done = true;
 
-  (void)state;
   live_expect(client, dibs_map_replace(client, NAME, key, one, &is_done), DIBS_OK);
   assert_false(is_done);
   live_expect(client, dibs_map_replace_if(client, NAME, key, one, two, &is_done), DIBS_OK);
@@ -102,13 +98,12 @@ static void what_depends_on_the_value_there_does_so(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static void remove_contains_and_size(void **state)
+TEST(remove_contains_and_size)
 {
   dibs_value *old = NULL;
   uint64_t size = 9;
   bool is_there = true;
 
-  (void)state;
   live_expect(client, dibs_map_size(client, NAME, &size), DIBS_OK);
   assert_int_equal(size, 0);
   put("a", "1", NULL);
@@ -127,14 +122,13 @@ static void remove_contains_and_size(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static void zero_bytes_are_bytes(void **state)
+TEST(zero_bytes_are_bytes)
 {
   static const char key[] = "k\0\r\n", value[] = "\0v\0";
   dibs_bytes k = { key, 4 }, v = { value, 3 }, nothing = { NULL, 0 };
   dibs_value *got = NULL;
   bool is_done = false;
 
-  (void)state;
   live_expect(client, dibs_map_put(client, NAME, k, v, NULL), DIBS_OK);
   assert_int_equal(test_server_integer(live_server, "HSTRLEN " NAME " %b", key, (size_t)4), 3);
   live_expect(client, dibs_map_get(client, NAME, k, &got), DIBS_OK);
@@ -153,14 +147,13 @@ static void zero_bytes_are_bytes(void **state)
   clear();
 }
 
-static void the_longest_value_comes_and_goes_and_a_longer_one_is_refused(void **state)
+TEST(the_longest_value_comes_and_goes_and_a_longer_one_is_refused)
 {
   char *big = malloc(DIBS_DATA_MAX + 1);
   dibs_bytes longest = { big, DIBS_DATA_MAX }, longer = { big, DIBS_DATA_MAX + 1 };
   dibs_bytes long_key = { big, DIBS_KEY_MAX }, longer_key = { big, DIBS_KEY_MAX + 1 };
   dibs_value *got = NULL;
 
-  (void)state;
   assert_non_null(big);
   for (size_t i = 0; i < DIBS_DATA_MAX + 1; i++)
     big[i] = (char)(i * 31 + i / 251);
@@ -179,14 +172,13 @@ static void the_longest_value_comes_and_goes_and_a_longer_one_is_refused(void **
 }
 
 /* Java may do so. The connection stays what it is. */
-static void what_somebody_else_stored_too_long_is_told_and_left(void **state)
+TEST(what_somebody_else_stored_too_long_is_told_and_left)
 {
   live_needs_one_view();
   uint64_t connects = live_stats(client).connects;
   dibs_value *got = NULL;
   bool is_done = false;
 
-  (void)state;
   (void)run("EVAL %s 1 " NAME, "return redis.call('HSET', KEYS[1], 'big', ('x'):rep(5000000))");
   live_expect(client, dibs_map_get(client, NAME, dibs_text("big"), &got), DIBS_ERR_UNSUPPORTED);
   live_expect_words(client, "5000000");
@@ -204,12 +196,11 @@ static void what_somebody_else_stored_too_long_is_told_and_left(void **state)
   clear();
 }
 
-static void what_cannot_be_is_refused_with_words(void **state)
+TEST(what_cannot_be_is_refused_with_words)
 {
   dibs_bytes one = dibs_text("1"), none = { NULL, 3 };
   bool is_done = false;
 
-  (void)state;
   live_expect(client, dibs_map_put(client, NULL, one, one, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_map_put(client, "", one, one, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_map_put(client, "}x", one, one, NULL), DIBS_ERR_ARGUMENT);
@@ -237,14 +228,13 @@ static bool never(dibs_bytes key, dibs_bytes value, void *data)
   return true;
 }
 
-static void a_key_of_another_kind_is_told_and_left(void **state)
+TEST(a_key_of_another_kind_is_told_and_left)
 {
   dibs_bytes one = dibs_text("1");
   dibs_value *got = NULL;
   uint64_t size;
   bool is_done;
 
-  (void)state;
   (void)run("SET " NAME " word");
   live_expect(client, dibs_map_put(client, NAME, one, one, NULL), DIBS_ERR_WRONG_TYPE);
   live_expect(client, dibs_map_put(client, NAME, one, one, &got), DIBS_ERR_WRONG_TYPE);
@@ -270,12 +260,11 @@ static bool is_gone(void *data)
   return dibs_data_ttl(client, NAME, &left) == DIBS_OK && left == -2;
 }
 
-static void it_ends_by_itself_when_it_is_told_to(void **state)
+TEST(it_ends_by_itself_when_it_is_told_to)
 {
   int64_t left = 0;
   bool is_done = true;
 
-  (void)state;
   live_expect(client, dibs_data_expire(client, NAME, 1000, &is_done), DIBS_OK);
   assert_false(is_done);
   live_expect(client, dibs_data_ttl(client, NAME, &left), DIBS_OK);
@@ -352,11 +341,10 @@ static void fill(int count)
     (void)run("HSET " NAME " %d v%d", i, i);
 }
 
-static void each_visits_every_entry(void **state)
+TEST(each_visits_every_entry)
 {
   static struct visits all, some;
 
-  (void)state;
   memset(&all, 0, sizeof(all));
   live_expect(client, dibs_map_each(client, NAME, visit, &all), DIBS_OK);
   assert_int_equal(all.count, 0);
@@ -371,11 +359,10 @@ static void each_visits_every_entry(void **state)
   clear();
 }
 
-static void what_stays_is_visited_while_others_come_and_go(void **state)
+TEST(what_stays_is_visited_while_others_come_and_go)
 {
   static struct visits all;
 
-  (void)state;
   memset(&all, 0, sizeof(all));
   all.changes_it = true;
   fill(2 * ENTRIES);                       /* those behind ENTRIES go meanwhile */
@@ -405,14 +392,13 @@ static bool measure(dibs_bytes key, dibs_bytes value, void *data)
 
 /* A walk that took a page for too large would drop its connection. A busy machine may take seconds
  * for the 60 MiB, in which a command timeout must not do that. */
-static void values_that_fill_a_page_each_are_all_visited(void **state)
+TEST(values_that_fill_a_page_each_are_all_visited)
 {
   dibs_options options = live_options();
   struct sizes s = { 0 };
   dibs_client *own;
   uint64_t connects;
 
-  (void)state;
   live_needs_one_view();
   options.command_timeout_ms = 60000;
   own = live_open_with(live_url(), &options);
@@ -434,14 +420,13 @@ static void values_that_fill_a_page_each_are_all_visited(void **state)
 
 /* ---- with others ---- */
 
-static void guarded_writes_are_on_the_same_map(void **state)
+TEST(guarded_writes_are_on_the_same_map)
 {
   dibs_field field = { "k", "new", 3 };
   dibs_hold *hold = live_lock(client, "guard-of-users", 10000);
   uint64_t fence = dibs_hold_fence(hold);
   const char *const names[] = { "k" };
 
-  (void)state;
   put("k", "old", NULL);
   live_expect(client, dibs_guarded_hset(client, NAME, fence, &field, 1), DIBS_OK);
   expect_at("k", "new");
@@ -453,7 +438,7 @@ static void guarded_writes_are_on_the_same_map(void **state)
   clear();
 }
 
-static void a_lost_answer_to_a_write_is_unknown_and_not_repeated(void **state)
+TEST(a_lost_answer_to_a_write_is_unknown_and_not_repeated)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -461,7 +446,6 @@ static void a_lost_answer_to_a_write_is_unknown_and_not_repeated(void **state)
   dibs_value *got = NULL;
   bool is_done = false;
 
-  (void)state;
   live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("1"), NULL), DIBS_OK);
   test_proxy_lose_reply_to(proxy, "HSETNX");
   live_expect(mine, dibs_map_put_if_absent(mine, NAME, dibs_text("n"), dibs_text("1"), &is_done),
@@ -482,13 +466,12 @@ static void a_lost_answer_to_a_write_is_unknown_and_not_repeated(void **state)
   clear();
 }
 
-static void a_full_server_refuses_what_adds_and_lets_remove(void **state)
+TEST(a_full_server_refuses_what_adds_and_lets_remove)
 {
   live_needs_one_server();
   dibs_value *got = NULL;
   bool is_done = false;
 
-  (void)state;
   put("a", "1", NULL);
   put("b", "2", NULL);
   (void)run("CONFIG SET maxmemory 1");
@@ -507,12 +490,11 @@ static void a_full_server_refuses_what_adds_and_lets_remove(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static void values_outlive_their_client(void **state)
+TEST(values_outlive_their_client)
 {
   dibs_client *mine = live_open(live_url());
   dibs_value *got = NULL;
 
-  (void)state;
   live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("1"), NULL), DIBS_OK);
   live_expect(mine, dibs_map_get(mine, NAME, dibs_text("k"), &got), DIBS_OK);
   assert_null(dibs_close(mine));
@@ -520,12 +502,11 @@ static void values_outlive_their_client(void **state)
   clear();
 }
 
-static void the_lock_of_a_key_has_the_name_that_java_gives_it(void **state)
+TEST(the_lock_of_a_key_has_the_name_that_java_gives_it)
 {
   char name[DIBS_NAME_MAX + 1], small[8] = "x";
   dibs_hold *hold;
 
-  (void)state;
   assert_int_equal(dibs_key_lock_name(NAME, dibs_text("key1"), DIBS_KEY_LOCK, name,
                                       sizeof(name)), DIBS_OK);
   assert_string_equal(name, "{users}:td70ePIfZeWyYYH5QeK0MQ:lock");
@@ -540,38 +521,13 @@ static void the_lock_of_a_key_has_the_name_that_java_gives_it(void **state)
                                       sizeof(name)), DIBS_ERR_ARGUMENT);
 }
 
-static void a_quorum_has_no_data(void **state)
+TEST(a_quorum_has_no_data)
 {
   dibs_client *mine = live_open("redis://127.0.0.1:1 redis://127.0.0.1:2 redis://127.0.0.1:3");
 
-  (void)state;
   live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("1"), NULL),
               DIBS_ERR_UNSUPPORTED);
   assert_null(dibs_close(mine));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(put_tells_what_was_there),
-    cmocka_unit_test(what_depends_on_the_value_there_does_so),
-    cmocka_unit_test(remove_contains_and_size),
-    cmocka_unit_test(zero_bytes_are_bytes),
-    cmocka_unit_test(the_longest_value_comes_and_goes_and_a_longer_one_is_refused),
-    cmocka_unit_test(what_somebody_else_stored_too_long_is_told_and_left),
-    cmocka_unit_test(what_cannot_be_is_refused_with_words),
-    cmocka_unit_test(a_key_of_another_kind_is_told_and_left),
-    cmocka_unit_test(it_ends_by_itself_when_it_is_told_to),
-    cmocka_unit_test(each_visits_every_entry),
-    cmocka_unit_test(what_stays_is_visited_while_others_come_and_go),
-    cmocka_unit_test(values_that_fill_a_page_each_are_all_visited),
-    cmocka_unit_test(guarded_writes_are_on_the_same_map),
-    cmocka_unit_test(a_lost_answer_to_a_write_is_unknown_and_not_repeated),
-    cmocka_unit_test(a_full_server_refuses_what_adds_and_lets_remove),
-    cmocka_unit_test(values_outlive_their_client),
-    cmocka_unit_test(the_lock_of_a_key_has_the_name_that_java_gives_it),
-    cmocka_unit_test(a_quorum_has_no_data)
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

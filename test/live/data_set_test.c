@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/data_set_test.c - the calls of dibs/set.h one by one, and what each of them leaves
  * on the server. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define ONE_CLIENT_COMMAND_MS LIVE_LONG_MS
 #include "one_client.h"
@@ -22,12 +20,11 @@ static void clear(void)
   live_expect(client, dibs_data_delete(client, NAME, NULL), DIBS_OK);
 }
 
-static void members_are_added_once_found_and_removed(void **state)
+TEST(members_are_added_once_found_and_removed)
 {
   bool is_so = false;
   uint64_t size = 9;
 
-  (void)state;
   live_expect(client, dibs_set_size(client, NAME, &size), DIBS_OK);
   assert_int_equal(size, 0);
   live_expect(client, dibs_set_add(client, NAME, dibs_text("a"), &is_so), DIBS_OK);
@@ -48,13 +45,12 @@ static void members_are_added_once_found_and_removed(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static void zero_bytes_are_bytes(void **state)
+TEST(zero_bytes_are_bytes)
 {
   dibs_bytes zeros = { "\0\0", 2 }, none = { NULL, 0 };
   bool is_so = false;
   dibs_value *got = NULL;
 
-  (void)state;
   live_expect(client, dibs_set_add(client, NAME, zeros, NULL), DIBS_OK);
   assert_int_equal(test_server_integer(live_server, "SISMEMBER " NAME " %b", "\0\0", (size_t)2),
                    1);
@@ -70,12 +66,11 @@ static void zero_bytes_are_bytes(void **state)
   clear();
 }
 
-static void pop_hands_out_each_member_once(void **state)
+TEST(pop_hands_out_each_member_once)
 {
   bool seen[100] = { false };
   dibs_value *got = NULL;
 
-  (void)state;
   for (int i = 0; i < 100; i++)
     (void)run("SADD " NAME " %d", i);
   for (int i = 0; i < 100; i++) {
@@ -94,12 +89,11 @@ static void pop_hands_out_each_member_once(void **state)
   assert_null(got);
 }
 
-static void what_somebody_else_stored_too_long_stays(void **state)
+TEST(what_somebody_else_stored_too_long_stays)
 {
   live_needs_keys();
   dibs_value *got = NULL;
 
-  (void)state;
   (void)run("EVAL %s 1 " NAME, "return redis.call('SADD', KEYS[1], ('x'):rep(3000000))");
   live_expect(client, dibs_set_pop(client, NAME, &got), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(test_server_integer(live_server, "SCARD " NAME), 1);
@@ -137,11 +131,10 @@ static bool visit(dibs_bytes member, void *data)
   return v->count != v->stop_at;
 }
 
-static void each_visits_what_stays_while_others_come(void **state)
+TEST(each_visits_what_stays_while_others_come)
 {
   static struct visits v;
 
-  (void)state;
   memset(&v, 0, sizeof(v));
   live_expect(client, dibs_set_each(client, NAME, visit, &v), DIBS_OK);
   assert_int_equal(v.count, 0);
@@ -169,13 +162,12 @@ static bool measure(dibs_bytes member, void *data)
   return true;
 }
 
-static void the_longest_members_are_all_visited(void **state)
+TEST(the_longest_members_are_all_visited)
 {
   static char big[DIBS_KEY_MAX + 1];
   struct visits v = { .count = 0 };
   dibs_bytes longer = { big, sizeof(big) };
 
-  (void)state;
   memset(big, 'x', sizeof(big));
   for (int i = 0; i < 200; i++) {
     dibs_bytes longest = { big, DIBS_KEY_MAX };
@@ -190,14 +182,13 @@ static void the_longest_members_are_all_visited(void **state)
   clear();
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
   dibs_bytes one = dibs_text("1");
   uint64_t size;
   bool is_so;
   dibs_value *got = NULL;
 
-  (void)state;
   live_expect(client, dibs_set_add(client, "", one, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_set_contains(client, NAME, one, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_set_size(client, NAME, NULL), DIBS_ERR_ARGUMENT);
@@ -215,17 +206,4 @@ static void what_cannot_be_is_refused(void **state)
   clear();
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(members_are_added_once_found_and_removed),
-    cmocka_unit_test(zero_bytes_are_bytes),
-    cmocka_unit_test(pop_hands_out_each_member_once),
-    cmocka_unit_test(what_somebody_else_stored_too_long_stays),
-    cmocka_unit_test(each_visits_what_stays_while_others_come),
-    cmocka_unit_test(the_longest_members_are_all_visited),
-    cmocka_unit_test(what_cannot_be_is_refused)
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/data_take_test.c - taking from lists that are empty still: each way in which it
  * can end, and that no element is ever taken by nobody, or by two. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,12 +86,11 @@ static void forget_looks(void)
 
 /* ---- how it ends ---- */
 
-static void what_is_there_is_taken_at_once_and_in_order(void **state)
+TEST(what_is_there_is_taken_at_once_and_in_order)
 {
   dibs_wait_options o = waiting(1000, NULL);
   dibs_value *got = NULL;
 
-  (void)state;
   (void)run("RPUSH " NAME " a b");
   live_expect(client, dibs_list_take(client, NAME, NULL, &got), DIBS_OK);
   assert_string_equal(got->bytes, "a");
@@ -104,27 +101,25 @@ static void what_is_there_is_taken_at_once_and_in_order(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static void it_ends_when_its_time_is_over(void **state)
+TEST(it_ends_when_its_time_is_over)
 {
   dibs_wait_options o = waiting(300, NULL);
   dibs_value *got = (dibs_value *)(void *)&o;
   int64_t before = live_now_ms();
 
-  (void)state;
   live_expect(client, dibs_list_take(client, NAME, &o, &got), DIBS_TIMED_OUT);
   assert_in_range(live_now_ms() - before, 300, 900);
   assert_ptr_equal(got, &o);               /* outputs are set with DIBS_OK only */
 }
 
 /* The adder is another process, started before this one has threads. */
-static void another_process_wakes_it(void **state)
+TEST(another_process_wakes_it)
 {
   live_needs_one_server();
   struct taking t = { .wait_ms = LIVE_LONG_MS };
   int go[2], status;
   pid_t adder;
 
-  (void)state;
   assert_int_equal(pipe(go), 0);
   adder = fork();
   if (adder == 0) {
@@ -152,14 +147,13 @@ static void another_process_wakes_it(void **state)
   (void)close(go[1]);
 }
 
-static void a_canceller_ends_it_and_nothing_is_taken(void **state)
+TEST(a_canceller_ends_it_and_nothing_is_taken)
 {
   live_needs_one_view();
   struct taking t = { .client = client };
   dibs_wait_options o;
   dibs_value *got = NULL;
 
-  (void)state;
   assert_int_equal(dibs_canceller_new(&t.cancel), DIBS_OK);
   forget_looks();
   take_begin(&t);
@@ -175,14 +169,13 @@ static void a_canceller_ends_it_and_nothing_is_taken(void **state)
   clear();
 }
 
-static void who_waits_long_asks_seldom(void **state)
+TEST(who_waits_long_asks_seldom)
 {
   live_needs_one_view();
   struct taking t = { .client = client, .wait_ms = 3000 };
   const char *line;
   long looks;
 
-  (void)state;
   forget_looks();
   take_begin(&t);
   take_end(&t, DIBS_TIMED_OUT);
@@ -192,13 +185,12 @@ static void who_waits_long_asks_seldom(void **state)
   assert_in_range(looks, 10, 40);          /* every 125 to 250 ms, and some sooner */
 }
 
-static void a_key_of_another_kind_is_told_also_meanwhile(void **state)
+TEST(a_key_of_another_kind_is_told_also_meanwhile)
 {
   live_needs_one_view();
   struct taking t = { .client = client };
   dibs_value *got = NULL;
 
-  (void)state;
   forget_looks();
   take_begin(&t);
   expect_looks(2);
@@ -208,12 +200,11 @@ static void a_key_of_another_kind_is_told_also_meanwhile(void **state)
   clear();
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
   dibs_wait_options o = waiting(-1, NULL);
   dibs_value *got = NULL;
 
-  (void)state;
   live_expect(client, dibs_list_take(client, "", NULL, &got), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_list_take(client, NAME, &o, &got), DIBS_ERR_ARGUMENT);
   live_expect_words(client, "wait_ms");
@@ -221,12 +212,11 @@ static void what_cannot_be_is_refused(void **state)
   assert_int_equal(dibs_list_take(NULL, NAME, NULL, &got), DIBS_ERR_ARGUMENT);
 }
 
-static void closing_ends_it(void **state)
+TEST(closing_ends_it)
 {
   live_needs_one_view();
   struct taking t = { .client = live_open(live_url()) };
 
-  (void)state;
   forget_looks();
   take_begin(&t);
   expect_looks(2);
@@ -235,14 +225,13 @@ static void closing_ends_it(void **state)
   assert_int_equal(t.status, DIBS_ERR_CLOSED);
 }
 
-static void a_client_without_threads_waits_in_its_caller(void **state)
+TEST(a_client_without_threads_waits_in_its_caller)
 {
   dibs_options o = live_options();
   dibs_wait_options limit = waiting(100, NULL);
   dibs_value *got = NULL;
   dibs_client *quiet;
 
-  (void)state;
   o.flags |= DIBS_CLIENT_NO_THREAD;
   quiet = live_open_with(live_url(), &o);
   live_expect(quiet, dibs_list_take(quiet, NAME, &limit, &got), DIBS_TIMED_OUT);
@@ -255,13 +244,12 @@ static void a_client_without_threads_waits_in_its_caller(void **state)
 
 /* ---- with faults ---- */
 
-static void a_cut_connection_while_it_waits_is_made_again(void **state)
+TEST(a_cut_connection_while_it_waits_is_made_again)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
   struct taking t = { .client = live_open(test_proxy_url(proxy)) };
 
-  (void)state;
   forget_looks();
   take_begin(&t);
   expect_looks(3);
@@ -279,7 +267,7 @@ static void a_cut_connection_while_it_waits_is_made_again(void **state)
   clear();
 }
 
-static void a_lost_element_is_told_as_unknown_and_no_other_is_taken(void **state)
+TEST(a_lost_element_is_told_as_unknown_and_no_other_is_taken)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -287,7 +275,6 @@ static void a_lost_element_is_told_as_unknown_and_no_other_is_taken(void **state
   dibs_value *got = NULL;
   uint64_t size = 0;
 
-  (void)state;
   (void)run("RPUSH " NAME " a b c");
   live_expect(mine, dibs_list_take(mine, NAME, NULL, &got), DIBS_OK);   /* it is connected */
   got = dibs_value_free(got);
@@ -303,7 +290,7 @@ static void a_lost_element_is_told_as_unknown_and_no_other_is_taken(void **state
   clear();
 }
 
-static void without_a_server_it_is_unreachable(void **state)
+TEST(without_a_server_it_is_unreachable)
 {
   live_needs_one_server();
   client_is_impatient();
@@ -312,7 +299,6 @@ static void without_a_server_it_is_unreachable(void **state)
   dibs_value *got = NULL;
   int64_t before;
 
-  (void)state;
   forget_looks();
   take_begin(&t);
   expect_looks(2);
@@ -334,7 +320,7 @@ static void without_a_server_it_is_unreachable(void **state)
 }
 
 /* The observation has no channel: nothing but itself makes the client search. */
-static void a_take_finds_the_new_primary(void **state)
+TEST(a_take_finds_the_new_primary)
 {
   static const struct test_set_options two = { .replicas = 1 };
   struct test_set *set = test_set_start(&two);
@@ -342,7 +328,6 @@ static void a_take_finds_the_new_primary(void **state)
   struct taking t = { .wait_ms = LIVE_LONG_MS };
   int64_t before;
 
-  (void)state;
   o.connect_timeout_ms = LIVE_LONG_MS;
   t.client = live_open_with(test_set_url(set), &o);
   live_expect(t.client, dibs_ping(t.client, 0, NULL), DIBS_OK);
@@ -398,12 +383,11 @@ static void *take_until_the_end(void *data)
   }
 }
 
-static void each_element_is_taken_by_one(void **state)
+TEST(each_element_is_taken_by_one)
 {
   static struct crowd crowd;
   struct member members[TAKERS];
 
-  (void)state;
   for (int i = 0; i < TAKERS; i++) {
     members[i] = (struct member){ .crowd = &crowd, .client = live_open(live_url()) };
     assert_int_equal(pthread_create(&members[i].thread, NULL, take_until_the_end, &members[i]),
@@ -424,24 +408,4 @@ static void each_element_is_taken_by_one(void **state)
     promise_kept(atomic_load(&crowd.taken[i]) == 1, "%d is lost", i);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(another_process_wakes_it),
-    cmocka_unit_test(what_is_there_is_taken_at_once_and_in_order),
-    cmocka_unit_test(it_ends_when_its_time_is_over),
-    cmocka_unit_test(a_canceller_ends_it_and_nothing_is_taken),
-    cmocka_unit_test(who_waits_long_asks_seldom),
-    cmocka_unit_test(a_key_of_another_kind_is_told_also_meanwhile),
-    cmocka_unit_test(what_cannot_be_is_refused),
-    cmocka_unit_test(closing_ends_it),
-    cmocka_unit_test(a_client_without_threads_waits_in_its_caller),
-    cmocka_unit_test(a_cut_connection_while_it_waits_is_made_again),
-    cmocka_unit_test(a_lost_element_is_told_as_unknown_and_no_other_is_taken),
-    cmocka_unit_test(without_a_server_it_is_unreachable),
-    cmocka_unit_test(a_take_finds_the_new_primary),
-    cmocka_unit_test(each_element_is_taken_by_one)
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

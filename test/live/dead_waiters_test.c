@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/dead_waiters_test.c - fifty waiters that were killed in the queue delay
  * the live one behind them by next to nothing, whatever they waited for (L2). */
-#include <setjmp.h>
+#include "tests.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -139,39 +137,25 @@ static void killed_in_the_queue(char mode)
     live_expect(holder, dibs_semaphore_delete(holder, dibs_text(name)), DIBS_OK);
 }
 
-static void fifty_dead_waiters_for_a_mutex(void **state)
+TEST(fifty_dead_waiters_for_a_mutex)
 {
-  (void)state;
   killed_in_the_queue('m');
 }
 
-static void fifty_dead_writers(void **state)
+TEST(fifty_dead_writers)
 {
   live_needs_keys();
-  (void)state;
   killed_in_the_queue('w');
 }
 
-static void fifty_dead_readers(void **state)
+TEST(fifty_dead_readers)
 {
-  (void)state;
   killed_in_the_queue('r');
 }
 
-static void fifty_dead_waiters_for_permits(void **state)
+TEST(fifty_dead_waiters_for_permits)
 {
-  (void)state;
   killed_in_the_queue('p');
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(fifty_dead_waiters_for_a_mutex),
-    cmocka_unit_test(fifty_dead_writers),
-    cmocka_unit_test(fifty_dead_readers),
-    cmocka_unit_test(fifty_dead_waiters_for_permits),
-  };
-
-  return cmocka_run_group_tests_name("dead_waiters", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

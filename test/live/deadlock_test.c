@@ -2,14 +2,12 @@
 /* test/live/deadlock_test.c - clients that look for deadlocks: of each true cycle the
  * youngest waiter fails; and looking costs nothing where nobody waits for long. Waiting for
  * oneself: owner_key_test.c, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <unistd.h>
 
@@ -48,39 +46,35 @@ static void expect_last_fails(struct party *parties, int count)
 
 /* ---- true cycles ---- */
 
-static void the_younger_of_two_processes_fails_and_the_other_goes_on(void **state)
+TEST(the_younger_of_two_processes_fails_and_the_other_goes_on)
 {
   struct party parties[2];
 
-  (void)state;
   party_ring(parties, 2, DETECTS);
   expect_last_fails(parties, 2);
 }
 
-static void so_it_is_without_a_thread_of_the_library(void **state)
+TEST(so_it_is_without_a_thread_of_the_library)
 {
   struct party parties[2];
 
-  (void)state;
   party_ring(parties, 2, DETECTS | DIBS_CLIENT_NO_THREAD);
   expect_last_fails(parties, 2);
 }
 
-static void the_youngest_of_four_processes_fails(void **state)
+TEST(the_youngest_of_four_processes_fails)
 {
   struct party parties[4];
 
-  (void)state;
   party_ring(parties, 4, DETECTS);
   expect_last_fails(parties, 4);
 }
 
-static void the_younger_of_two_threads_of_one_client_fails(void **state)
+TEST(the_younger_of_two_threads_of_one_client_fails)
 {
   dibs_options o = live_options();
   struct party parties[2];
 
-  (void)state;
   o.flags = DETECTS;
   party_ring(parties, 2, DETECTS);
   parties[0].client = parties[1].client = live_open_with(live_url(), &o);
@@ -88,65 +82,60 @@ static void the_younger_of_two_threads_of_one_client_fails(void **state)
   (void)dibs_close(parties[0].client);
 }
 
-static void readers_that_want_to_write_each_others_are_a_cycle(void **state)
+TEST(readers_that_want_to_write_each_others_are_a_cycle)
 {
   struct party parties[2] = {
     { .first = { 'r', "rw-a" }, .second = { 'w', "rw-b" }, .flags = DETECTS },
     { .first = { 'r', "rw-b" }, .second = { 'w', "rw-a" }, .flags = DETECTS },
   };
 
-  (void)state;
   expect_last_fails(parties, 2);
 }
 
-static void a_writer_and_one_who_wants_to_read_are_a_cycle(void **state)
+TEST(a_writer_and_one_who_wants_to_read_are_a_cycle)
 {
   struct party parties[2] = {
     { .first = { 'w', "wr-a" }, .second = { 'x', "wr-b" }, .flags = DETECTS },
     { .first = { 'x', "wr-b" }, .second = { 'r', "wr-a" }, .flags = DETECTS },
   };
 
-  (void)state;
   expect_last_fails(parties, 2);
 }
 
-static void the_last_permit_is_part_of_a_cycle(void **state)
+TEST(the_last_permit_is_part_of_a_cycle)
 {
   struct party parties[2] = {
     { .first = { 'p', "permit-1" }, .second = { 'x', "permit-x" }, .flags = DETECTS },
     { .first = { 'x', "permit-x" }, .second = { 'p', "permit-1" }, .flags = DETECTS },
   };
 
-  (void)state;
   party_permits_set("permit-1", 1);
   expect_last_fails(parties, 2);
 }
 
-static void a_set_and_one_of_its_names_are_a_cycle(void **state)
+TEST(a_set_and_one_of_its_names_are_a_cycle)
 {
   struct party parties[2] = {
     { .first = { 'm', "ST" }, .second = { 'x', "set-x" }, .flags = DETECTS },
     { .first = { 'x', "set-x" }, .second = { 'x', "T" }, .flags = DETECTS },
   };
 
-  (void)state;
   expect_last_fails(parties, 2);
 }
 
-static void who_waits_for_a_set_is_part_of_a_cycle(void **state)
+TEST(who_waits_for_a_set_is_part_of_a_cycle)
 {
   struct party parties[2] = {
     { .first = { 'x', "V" }, .second = { 'x', "set-y" }, .flags = DETECTS },
     { .first = { 'x', "set-y" }, .second = { 'm', "UV" }, .flags = DETECTS },
   };
 
-  (void)state;
   expect_last_fails(parties, 2);
 }
 
 /* ---- oneself; and what it costs ---- */
 
-static void waiting_for_oneself_is_refused_at_once(void **state)
+TEST(waiting_for_oneself_is_refused_at_once)
 {
   dibs_options o = live_options();
   dibs_lock_options again = live_lock_options(60000, 5000);
@@ -154,7 +143,6 @@ static void waiting_for_oneself_is_refused_at_once(void **state)
   dibs_hold *hold, *inner = NULL;
   int64_t since_ms;
 
-  (void)state;
   o.flags = DETECTS;
   again.flags = DIBS_LOCK_NO_REENTRY;
   c = live_open_with(live_url(), &o);
@@ -184,13 +172,12 @@ static uint64_t commands_of(uint32_t flags)
   return before;
 }
 
-static void looking_costs_no_command_where_nobody_waits(void **state)
+TEST(looking_costs_no_command_where_nobody_waits)
 {
-  (void)state;
   assert_int_equal(commands_of(DETECTS), commands_of(0));
 }
 
-static void only_who_holds_and_waits_tells_and_only_meanwhile(void **state)
+TEST(only_who_holds_and_waits_tells_and_only_meanwhile)
 {
   struct party parties[2] = {
     { .first = { 'x', "tell-a" }, .second = { 'x', "tell-b" }, .flags = DETECTS,
@@ -199,7 +186,6 @@ static void only_who_holds_and_waits_tells_and_only_meanwhile(void **state)
   };
   int none = 0, one = 1;
 
-  (void)state;
   party_start(&parties[0]);
   party_start(&parties[1]);
   assert_int_equal(party_tellers(), 0);
@@ -213,7 +199,7 @@ static void only_who_holds_and_waits_tells_and_only_meanwhile(void **state)
   party_end(&parties[1]);
 }
 
-static void who_of_a_client_holds_and_waits_is_shown(void **state)
+TEST(who_of_a_client_holds_and_waits_is_shown)
 {
   dibs_client *c = live_open(live_url());
   struct party parties[2] = {
@@ -223,7 +209,6 @@ static void who_of_a_client_holds_and_waits_is_shown(void **state)
   dibs_inspection *a = NULL, *b = NULL;
   int one = 1;
 
-  (void)state;
   party_start(&parties[0]);
   party_start(&parties[1]);
   party_want(&parties[0]);
@@ -253,7 +238,7 @@ static void *wait_in_vain(void *data)
   return NULL;
 }
 
-static void who_waits_and_holds_nothing_tells_nothing(void **state)
+TEST(who_waits_and_holds_nothing_tells_nothing)
 {
   dibs_options o = live_options();
   dibs_client *holder = live_open(live_url()), *waiter;
@@ -261,7 +246,6 @@ static void who_waits_and_holds_nothing_tells_nothing(void **state)
   pthread_t thread;
   int one = 1;
 
-  (void)state;
   o.flags = DETECTS;
   waiter = live_open_with(live_url(), &o);
   assert_int_equal(pthread_create(&thread, NULL, wait_in_vain, waiter), 0);
@@ -277,22 +261,6 @@ int main(void)
 {
   if (live_is_lost_to_tsan() || live_is_beyond(LIVE_SENTINEL))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_younger_of_two_processes_fails_and_the_other_goes_on),
-    cmocka_unit_test(so_it_is_without_a_thread_of_the_library),
-    cmocka_unit_test(the_youngest_of_four_processes_fails),
-    cmocka_unit_test(the_younger_of_two_threads_of_one_client_fails),
-    cmocka_unit_test(readers_that_want_to_write_each_others_are_a_cycle),
-    cmocka_unit_test(a_writer_and_one_who_wants_to_read_are_a_cycle),
-    cmocka_unit_test(the_last_permit_is_part_of_a_cycle),
-    cmocka_unit_test(a_set_and_one_of_its_names_are_a_cycle),
-    cmocka_unit_test(who_waits_for_a_set_is_part_of_a_cycle),
-    cmocka_unit_test(waiting_for_oneself_is_refused_at_once),
-    cmocka_unit_test(looking_costs_no_command_where_nobody_waits),
-    cmocka_unit_test(only_who_holds_and_waits_tells_and_only_meanwhile),
-    cmocka_unit_test(who_of_a_client_holds_and_waits_is_shown),
-    cmocka_unit_test(who_waits_and_holds_nothing_tells_nothing),
-  };
 
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
+  return tests_run(live_server_setup, live_server_teardown, NULL, NULL);
 }

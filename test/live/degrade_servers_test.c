@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/degrade_servers_test.c - degrade=local: locks of this machine and leases of servers
  * exclude each other, on both sides of an outage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -83,7 +81,7 @@ static pid_t die_behind_a_child(const char *name)
   return child;
 }
 
-static void a_child_keeps_nothing_of_a_holder_that_has_died(void **state)
+TEST(a_child_keeps_nothing_of_a_holder_that_has_died)
 {
 #ifdef __SANITIZE_THREAD__
   (void)state;               /* it loses count of threads that are made behind a fork */
@@ -92,7 +90,6 @@ static void a_child_keeps_nothing_of_a_holder_that_has_died(void **state)
   dibs_status of_lease, of_lock;
   pid_t children[2];
 
-  (void)state;
   children[0] = die_behind_a_child("x");
   test_server_kill9(live_server);
   of_lease = live_try(b, "x");
@@ -120,13 +117,12 @@ static dibs_status try_by(const char *options)
   return status;
 }
 
-static void it_is_the_key_in_the_database(void **state)
+TEST(it_is_the_key_in_the_database)
 {
   dibs_hold *native, *redisson;
   dibs_client *c;
   char url[512];
 
-  (void)state;
   (void)snprintf(url, sizeof(url), "%s?dialect=redisson&prefix=one", test_server_url(live_server));
   c = open_local(url);
   test_server_kill9(live_server);
@@ -148,14 +144,13 @@ static void it_is_the_key_in_the_database(void **state)
 /* ---- the outage ends ---- */
 
 /* The program may use the memory of the name again. */
-static void the_servers_are_asked_for_the_name_of_the_call(void **state)
+TEST(the_servers_are_asked_for_the_name_of_the_call)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *lost, *hold;
   char name[] = "x";
   struct live_ask ask;
 
-  (void)state;
   test_server_kill9(live_server);
   lost = live_lock(a, "x", 1000);
   live_refused_beside(lost, live_try(b, "x"), DIBS_BUSY);
@@ -184,13 +179,12 @@ static dibs_hold *lease_of(dibs_client *client, const char *name, int ttl_ms)
   return lease;
 }
 
-static void a_lease_keeps_out_locks_of_this_machine(void **state)
+TEST(a_lease_keeps_out_locks_of_this_machine)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *lease = lease_of(a, "x", TTL_MS), *hold;
   struct live_ask ask;
 
-  (void)state;
   test_server_kill9(live_server);
   live_refused(live_try(b, "x"), DIBS_BUSY);
   assert_int_equal(live_try(b, "y"), DIBS_OK);
@@ -205,13 +199,12 @@ static void a_lease_keeps_out_locks_of_this_machine(void **state)
   test_server_restart(live_server, false);
 }
 
-static void leases_of_all_kinds_do(void **state)
+TEST(leases_of_all_kinds_do)
 {
   static const char *const names[] = { "many1", "many2" };
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *holds[3];
 
-  (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_up, a));
   live_expect_ok(dibs_acquire(a, DIBS_READ("read"), &o, &holds[0]));
   live_expect_ok(acquire_names(a, names, 2, &o, &holds[1]));
@@ -227,12 +220,11 @@ static void leases_of_all_kinds_do(void **state)
   test_server_restart(live_server, false);
 }
 
-static void a_lease_that_has_ended_does_not(void **state)
+TEST(a_lease_that_has_ended_does_not)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *lease = lease_of(a, "x", 1000), *hold;
 
-  (void)state;
   test_server_kill9(live_server);
   hold = live_lock_with(b, "x", &o);
   promise_kept(dibs_hold_state(lease) == DIBS_HOLD_GONE, "a lease and a lock of this machine");
@@ -242,12 +234,11 @@ static void a_lease_that_has_ended_does_not(void **state)
   test_server_restart(live_server, false);
 }
 
-static void its_owner_enters_it_again(void **state)
+TEST(its_owner_enters_it_again)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 2000);
   dibs_hold *outer = lease_of(a, "x", TTL_MS), *inner;
 
-  (void)state;
   test_server_kill9(live_server);
   live_expect_free(a, "y", LIVE_LONG_MS);  /* on this machine: it knows of the outage */
   inner = live_lock_with(a, "x", &o);
@@ -263,7 +254,7 @@ static void its_owner_enters_it_again(void **state)
 /* ---- a lock of this machine first ---- */
 
 /* `a` reaches the server again later than `b`: a proxy. */
-static void it_keeps_out_leases_until_its_release(void **state)
+TEST(it_keeps_out_leases_until_its_release)
 {
   struct test_proxy *proxy = test_proxy_start(live_server);
   dibs_client *c = open_local(test_proxy_url(proxy));
@@ -272,7 +263,6 @@ static void it_keeps_out_leases_until_its_release(void **state)
   dibs_hold *hold, *lease, *none = NULL;
   struct live_ask ask;
 
-  (void)state;
   test_proxy_refuse(proxy, true);
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -299,12 +289,11 @@ static void it_keeps_out_leases_until_its_release(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void or_for_a_ttl_after_its_loss(void **state)
+TEST(or_for_a_ttl_after_its_loss)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *lost, *lease;
 
-  (void)state;
   test_server_kill9(live_server);
   lost = live_lock(a, "x", 500);
   live_refused_beside(lost, live_try(b, "x"), DIBS_BUSY);
@@ -332,13 +321,12 @@ static bool is_gone(void *hold)
 }
 
 /* A waiter has the file open that others do not find any more. */
-static void the_lock_of_a_file_that_was_removed_is_none(void **state)
+TEST(the_lock_of_a_file_that_was_removed_is_none)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *first, *second;
   struct live_ask ask;
 
-  (void)state;
   test_server_kill9(live_server);
   live_expect_free(b, "y", LIVE_LONG_MS);  /* on this machine: it knows of the outage */
   first = live_lock(a, "x", TTL_MS);
@@ -354,14 +342,13 @@ static void the_lock_of_a_file_that_was_removed_is_none(void **state)
   test_server_restart(live_server, false);
 }
 
-static void it_is_lost_within_a_bounded_time(void **state)
+TEST(it_is_lost_within_a_bounded_time)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   struct live_loss loss = { 0 };
   dibs_hold *outer, *inner;
   char why[128];
 
-  (void)state;
   test_server_kill9(live_server);
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -405,12 +392,11 @@ static bool is_a_file_there(void *path)
   return file_find(path);
 }
 
-static void a_lease_keeps_them_out_by_the_new_file(void **state)
+TEST(a_lease_keeps_them_out_by_the_new_file)
 {
   dibs_hold *lease;
   char path[256];
 
-  (void)state;
   remove_files();
   lease = lease_of(a, "x", TTL_MS);
   remove_files();
@@ -424,7 +410,7 @@ static void a_lease_keeps_them_out_by_the_new_file(void **state)
 }
 
 /* Another process creates the file and locks it before the lease's client looks. */
-static void or_is_lost_if_another_process_has_the_new_file(void **state)
+TEST(or_is_lost_if_another_process_has_the_new_file)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   struct live_loss loss = { 0 };
@@ -432,7 +418,6 @@ static void or_is_lost_if_another_process_has_the_new_file(void **state)
   char path[256], other[272];
   int fd;
 
-  (void)state;
   remove_files();
   assert_true(live_until(LIVE_LONG_MS, is_up, a));
   o.on_lost = live_on_lost;
@@ -455,7 +440,7 @@ static void or_is_lost_if_another_process_has_the_new_file(void **state)
 }
 
 /* systemd-tmpfiles removes old files of /tmp, locked ones too, but none with the sticky bit. */
-static void files_are_marked_as_not_to_be_removed(void **state)
+TEST(files_are_marked_as_not_to_be_removed)
 {
   dibs_hold *hold;
   char path[64];
@@ -464,7 +449,6 @@ static void files_are_marked_as_not_to_be_removed(void **state)
   struct stat found;
   unsigned marked = 0;
 
-  (void)state;
   remove_files();
   hold = live_lock(a, "x", TTL_MS);
   (void)snprintf(path, sizeof(path), "%s/locks", runtime);
@@ -481,25 +465,4 @@ static void files_are_marked_as_not_to_be_removed(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    TEST(a_lease_keeps_out_locks_of_this_machine),
-    TEST(leases_of_all_kinds_do),
-    TEST(a_lease_that_has_ended_does_not),
-    TEST(its_owner_enters_it_again),
-    TEST(it_keeps_out_leases_until_its_release),
-    TEST(or_for_a_ttl_after_its_loss),
-    TEST(a_child_keeps_nothing_of_a_holder_that_has_died),
-    TEST(it_is_the_key_in_the_database),
-    TEST(the_servers_are_asked_for_the_name_of_the_call),
-    TEST(the_lock_of_a_file_that_was_removed_is_none),
-    TEST(it_is_lost_within_a_bounded_time),
-    TEST(a_lease_keeps_them_out_by_the_new_file),
-    TEST(or_is_lost_if_another_process_has_the_new_file),
-    TEST(files_are_marked_as_not_to_be_removed),
-  };
-
-  return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+RUN_TESTS_EACH(group_setup, group_teardown, setup, teardown)

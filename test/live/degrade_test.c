@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/degrade_test.c - degrade=local: locks of this machine while no server answers, and
  * their end when one does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -51,12 +49,11 @@ static void is_local(const dibs_hold *hold)
 
 /* ---- taking ---- */
 
-static void without_a_server_a_lock_is_one_of_this_machine(void **state)
+TEST(without_a_server_a_lock_is_one_of_this_machine)
 {
   dibs_hold *hold = live_lock(a, "x", 5000);
   uint64_t fence = dibs_hold_fence(hold);
 
-  (void)state;
   is_local(hold);
   live_refused(live_try(b, "x"), DIBS_BUSY);
   assert_int_equal(live_try(b, "y"), DIBS_OK);
@@ -67,9 +64,8 @@ static void without_a_server_a_lock_is_one_of_this_machine(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void it_is_told_once_for_each_client_and_outage(void **state)
+TEST(it_is_told_once_for_each_client_and_outage)
 {
-  (void)state;
   assert_int_equal(live_try(a, "x"), DIBS_OK);
   assert_int_equal(live_try(a, "y"), DIBS_OK);
   assert_int_equal(live_try(a, "x"), DIBS_OK);
@@ -78,13 +74,12 @@ static void it_is_told_once_for_each_client_and_outage(void **state)
   assert_non_null(strstr(events.warning, "this machine only"));
 }
 
-static void who_waits_is_granted_after_the_release(void **state)
+TEST(who_waits_is_granted_after_the_release)
 {
   dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
   dibs_hold *hold = live_lock(a, "x", 5000);
   struct live_ask ask;
 
-  (void)state;
   live_refused(live_try(b, "x"), DIBS_BUSY);
   live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
@@ -95,13 +90,12 @@ static void who_waits_is_granted_after_the_release(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void waiting_ends_in_time_by_cancel_and_by_close(void **state)
+TEST(waiting_ends_in_time_by_cancel_and_by_close)
 {
   dibs_lock_options forever = live_lock_options(5000, 0), o = live_lock_options(5000, 300);
   dibs_hold *hold = live_lock(a, "x", 5000), *none = NULL;
   struct live_ask cancelled, closed;
 
-  (void)state;
   live_refused(live_try(b, "x"), DIBS_BUSY);
   live_expect_refused(b, dibs_lock(b, "x", &o, &none), DIBS_TIMED_OUT);
   live_ask_init(&cancelled);
@@ -117,12 +111,11 @@ static void waiting_ends_in_time_by_cancel_and_by_close(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void the_same_owner_enters_again(void **state)
+TEST(the_same_owner_enters_again)
 {
   dibs_lock_options o = live_lock_options(5000, 1000), alone = o;
   dibs_hold *outer = live_lock_with(a, "x", &o), *inner, *none = NULL;
 
-  (void)state;
   inner = live_lock_with(a, "x", &o);
   assert_int_equal(live_info(inner).depth, 2);
   assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(outer));
@@ -135,13 +128,12 @@ static void the_same_owner_enters_again(void **state)
   assert_int_equal(live_try(b, "x"), DIBS_OK);
 }
 
-static void a_fixed_lease_ends(void **state)
+TEST(a_fixed_lease_ends)
 {
   dibs_lock_options o = live_lock_options(300, 1000);
   struct live_loss loss = { 0 };
   dibs_hold *hold;
 
-  (void)state;
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -153,13 +145,12 @@ static void a_fixed_lease_ends(void **state)
   assert_int_equal(dibs_release(hold), DIBS_LOST);
 }
 
-static void a_client_without_threads_can_do_it_too(void **state)
+TEST(a_client_without_threads_can_do_it_too)
 {
   dibs_client *c = open_local(DIBS_CLIENT_NO_THREAD);
   dibs_hold *hold = live_lock(c, "x", 5000), *none = NULL;
   dibs_lock_options o = live_lock_options(5000, 200);
 
-  (void)state;
   is_local(hold);
   live_refused(live_try(a, "x"), DIBS_BUSY);
   o.flags = DIBS_LOCK_NO_OWNER;
@@ -170,14 +161,13 @@ static void a_client_without_threads_can_do_it_too(void **state)
 
 /* ---- what is not ---- */
 
-static void other_kinds_and_other_clients_are_told_that_no_server_answers(void **state)
+TEST(other_kinds_and_other_clients_are_told_that_no_server_answers)
 {
   dibs_lock_options o = live_lock_options(5000, 1000);
   dibs_options strict = live_options();
   dibs_client *c;
   dibs_hold *none = NULL;
 
-  (void)state;
   live_expect(a, dibs_acquire(a, DIBS_READ("x"), &o, &none), DIBS_ERR_UNREACHABLE);
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("x", 1), &o, &none), DIBS_ERR_UNREACHABLE);
   live_expect(a, dibs_acquire(a, DIBS_LEAD("x", "me"), &o, &none), DIBS_ERR_UNREACHABLE);
@@ -189,12 +179,11 @@ static void other_kinds_and_other_clients_are_told_that_no_server_answers(void *
   c = dibs_close(c);
 }
 
-static void there_is_no_token_of_it(void **state)
+TEST(there_is_no_token_of_it)
 {
   dibs_hold *hold = live_lock(a, "x", 5000);
   char token[DIBS_TOKEN_SIZE];
 
-  (void)state;
   assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_hold_detach(hold), DIBS_ERR_UNSUPPORTED);
   is_local(hold);
@@ -241,7 +230,7 @@ static void close_of_parent(void)
   _exit(0);
 }
 
-static void processes_exclude_each_other_and_their_end_lets_go(void **state)
+TEST(processes_exclude_each_other_and_their_end_lets_go)
 {
 #ifdef __SANITIZE_THREAD__
   (void)state;               /* it loses count of threads that are made behind a fork */
@@ -249,7 +238,6 @@ static void processes_exclude_each_other_and_their_end_lets_go(void **state)
 #endif
   dibs_hold *hold = live_lock(a, "x", 5000);
 
-  (void)state;
   assert_int_equal(child_says(try_in_child), DIBS_BUSY);
   assert_int_equal(child_says(close_of_parent), 0);
   assert_int_equal(child_says(try_in_child), DIBS_BUSY);
@@ -267,7 +255,7 @@ static bool is_up(void *client)
   return dibs_ping(client, 100, &us) == DIBS_OK;
 }
 
-static void a_hold_is_lost_when_a_server_answers(void **state)
+TEST(a_hold_is_lost_when_a_server_answers)
 {
   dibs_lock_options o = live_lock_options(1000, 5000);
   struct live_loss loss = { 0 };
@@ -275,7 +263,6 @@ static void a_hold_is_lost_when_a_server_answers(void **state)
   dibs_hold *hold, *other;
   uint64_t fence;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(a, "x", &o);
@@ -302,13 +289,12 @@ static bool is_gone(void *hold)
   return dibs_hold_state(hold) == DIBS_HOLD_GONE;
 }
 
-static void who_waits_then_waits_at_the_server(void **state)
+TEST(who_waits_then_waits_at_the_server)
 {
   dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
   dibs_hold *lost = live_lock(a, "x", 1000), *hold;
   struct live_ask ask;
 
-  (void)state;
   live_refused(live_try(b, "x"), DIBS_BUSY);
   live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
@@ -321,12 +307,11 @@ static void who_waits_then_waits_at_the_server(void **state)
   assert_int_equal(dibs_release(lost), DIBS_LOST);
 }
 
-static void what_a_server_gave_before_still_excludes(void **state)
+TEST(what_a_server_gave_before_still_excludes)
 {
   dibs_lock_options o = live_lock_options(20000, 1000);
   dibs_hold *hold, *none = NULL;
 
-  (void)state;
   test_server_restart(live_server, false);
   assert_true(live_until(LIVE_LONG_MS, is_up, a));
   hold = live_lock(a, "x", 20000);
@@ -339,24 +324,4 @@ static void what_a_server_gave_before_still_excludes(void **state)
   (void)dibs_release(hold);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    TEST(without_a_server_a_lock_is_one_of_this_machine),
-    TEST(it_is_told_once_for_each_client_and_outage),
-    TEST(who_waits_is_granted_after_the_release),
-    TEST(waiting_ends_in_time_by_cancel_and_by_close),
-    TEST(the_same_owner_enters_again),
-    TEST(a_fixed_lease_ends),
-    TEST(a_client_without_threads_can_do_it_too),
-    TEST(other_kinds_and_other_clients_are_told_that_no_server_answers),
-    TEST(there_is_no_token_of_it),
-    TEST(processes_exclude_each_other_and_their_end_lets_go),
-    TEST(a_hold_is_lost_when_a_server_answers),
-    TEST(who_waits_then_waits_at_the_server),
-    TEST(what_a_server_gave_before_still_excludes),
-  };
-
-  return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+RUN_TESTS_EACH(group_setup, group_teardown, setup, teardown)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/deployment_urls_test.c - opening: every form of URL leads to real servers, with
  * the log-ins that belong to each, from wherever they are said. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <unistd.h>
 
@@ -46,7 +44,7 @@ static dibs_options options_with_password(const char *password)
 
 /* ---- replicated, Sentinel ---- */
 
-static void replicated_servers_and_sentinels_have_each_their_password(void **state)
+TEST(replicated_servers_and_sentinels_have_each_their_password)
 {
   static const struct test_server_options server = { .password = "hunter1" };
   const struct test_set_options of_set = { .replicas = 1, .server = &server };
@@ -59,7 +57,6 @@ static void replicated_servers_and_sentinels_have_each_their_password(void **sta
   int sentinel = test_server_port(test_sentinel(watch, 0));
   char url[400], shown[400];
 
-  (void)state;
   snprintf(url, sizeof(url), "redis://:hunter1@127.0.0.1:%d,127.0.0.1:%d/0", replica, primary);
   snprintf(shown, sizeof(shown), "redis://127.0.0.1:%d,127.0.0.1:%d/0", replica, primary);
   expect_works(url, NULL, shown);
@@ -79,7 +76,7 @@ static void replicated_servers_and_sentinels_have_each_their_password(void **sta
 
 /* ---- Cluster ---- */
 
-static void nodes_of_a_cluster_are_reached_as_the_map_says(void **state)
+TEST(nodes_of_a_cluster_are_reached_as_the_map_says)
 {
   const struct test_cluster_options options = { .replicas = TEST_NONE };
   struct test_cluster *c = test_cluster_start(&options);
@@ -89,7 +86,6 @@ static void nodes_of_a_cluster_are_reached_as_the_map_says(void **state)
   char url[600], name[32];
   size_t used;
 
-  (void)state;
   patient.connect_timeout_ms = LIVE_LONG_MS;
   expect_works(test_cluster_url(c), &patient, test_cluster_url(c));
   for (int i = 0; i < 3; i++)
@@ -147,12 +143,11 @@ static void quorum_stop(void)
     members[i] = test_server_stop(members[i]);
 }
 
-static void servers_of_a_quorum_have_each_their_password(void **state)
+TEST(servers_of_a_quorum_have_each_their_password)
 {
   dibs_client *client;
   dibs_hold *hold;
 
-  (void)state;
   quorum_start();
   client = live_open(quorum_url);
   hold = live_lock(client, "orders", 5000);
@@ -164,14 +159,13 @@ static void servers_of_a_quorum_have_each_their_password(void **state)
   quorum_stop();
 }
 
-static void a_quorum_is_found_in_the_environment_and_in_the_config_file(void **state)
+TEST(a_quorum_is_found_in_the_environment_and_in_the_config_file)
 {
   char path[] = "/tmp/dibs-test-config-XXXXXX";
   int fd = mkstemp(path);
   FILE *file = fdopen(fd, "w");
   char *rest = NULL, commas[600];
 
-  (void)state;
   quorum_start();
   for (char *url = strtok_r(strcpy(commas, quorum_url), " ", &rest); url != NULL;
        url = strtok_r(NULL, " ", &rest))
@@ -204,11 +198,10 @@ static void expect_refused(const char *url, const dibs_options *options, dibs_st
     fail_msg("%s", error.text);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
   dibs_options o = DIBS_OPTIONS_INIT;
 
-  (void)state;
   expect_refused("redis://a:hunter2,b", NULL, DIBS_ERR_CONFIG, "the port must be");
   expect_refused("redis://a redis://:hunter2@b", NULL, DIBS_ERR_CONFIG, "name 2");
   assert_int_equal(setenv("DIBS_URL", "redis+sentinel://:hunter2@h", 1), 0);
@@ -221,15 +214,4 @@ static void what_does_not_fit_is_refused(void **state)
   expect_refused("redis://a rediss://b redis://c", &o, DIBS_ERR_TLS, "/nowhere");
 }
 
-int main(void)
-{
-  const struct CMUnitTest all[] = {
-    cmocka_unit_test(replicated_servers_and_sentinels_have_each_their_password),
-    cmocka_unit_test(nodes_of_a_cluster_are_reached_as_the_map_says),
-    cmocka_unit_test(servers_of_a_quorum_have_each_their_password),
-    cmocka_unit_test(a_quorum_is_found_in_the_environment_and_in_the_config_file),
-    cmocka_unit_test(what_does_not_fit_is_refused),
-  };
-
-  return cmocka_run_group_tests_name("deployment_urls", all, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,12 +2,10 @@
 /* test/live/dialect_clock_test.c - the server's clock is set, in formats whose leases are the
  * server's expiry: what they lose by it, as the guides say, and what dibs does then. Native
  * leases are not concerned: F18. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -71,9 +69,8 @@ static void is_taken_early_and_told(const struct place *p)
   live_expect(p->b, dibs_release(early), DIBS_OK);
 }
 
-static void set_ahead_a_lease_ends_early_and_its_holder_is_told(void **state)
+TEST(set_ahead_a_lease_ends_early_and_its_holder_is_told)
 {
-  (void)state;
   in_each_format(is_taken_early_and_told);
 }
 
@@ -110,18 +107,9 @@ static void is_kept_by_the_dead(const struct place *p)
   assert_int_equal(live_try(p->b, "late"), DIBS_OK);
 }
 
-static void set_back_a_dead_lease_stays_until_somebody_breaks_it(void **state)
+TEST(set_back_a_dead_lease_stays_until_somebody_breaks_it)
 {
-  (void)state;
   in_each_format(is_kept_by_the_dead);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(set_ahead_a_lease_ends_early_and_its_holder_is_told),
-    cmocka_unit_test(set_back_a_dead_lease_stays_until_somebody_breaks_it),
-  };
-
-  return cmocka_run_group_tests_name("dialect_clock", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/dialect_list_test.c - dibs_list() in dialects: locks stand among other keys, and are
  * found by a pattern, their type and their owner. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "live.h"
@@ -72,7 +70,7 @@ static void expect_one(dibs_client *c, const char *pattern, const char *name)
 
 /* ---- tests ---- */
 
-static void locks_of_redisson_are_found_among_other_keys(void **state)
+TEST(locks_of_redisson_are_found_among_other_keys)
 {
   live_needs_one_server();
   dibs_client *c = open_as(DIBS_DIALECT_REDISSON);
@@ -81,7 +79,6 @@ static void locks_of_redisson_are_found_among_other_keys(void **state)
   dibs_hold *lock = live_lock(c, "orders:1", TTL_MS), *stock = live_lock(c, "stock", TTL_MS);
   dibs_hold *reads = NULL;
 
-  (void)state;
   live_expect(c, dibs_acquire(c, DIBS_READ("orders:2"), NULL, &reads), DIBS_OK);
   test_server_integer(live_server, "HINCRBY orders:java " JAVA " 1");
   test_server_integer(live_server, "PEXPIRE orders:java 20000");
@@ -104,7 +101,7 @@ static void locks_of_redisson_are_found_among_other_keys(void **state)
   dibs_close(c);
 }
 
-static void permits_of_redisson_that_are_out_are_found_too(void **state)
+TEST(permits_of_redisson_that_are_out_are_found_too)
 {
   live_needs_one_server();
   dibs_client *c = open_as(DIBS_DIALECT_REDISSON);
@@ -112,7 +109,6 @@ static void permits_of_redisson_that_are_out_are_found_too(void **state)
   dibs_hold *lock = live_lock(c, "pool:lock", TTL_MS), *holds[2] = { NULL, NULL };
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     live_expect(c, dibs_semaphore_set(c, dibs_text(all[i]), 2, 0, NULL), DIBS_OK);
     live_expect(c, dibs_acquire(c, DIBS_PERMITS(all[i], 1), &o, &holds[i]), DIBS_OK);
@@ -131,27 +127,25 @@ static void permits_of_redisson_that_are_out_are_found_too(void **state)
 }
 
 /* Whoever asks about it must not make the server copy all of it. */
-static void a_map_is_told_from_a_lock(void **state)
+TEST(a_map_is_told_from_a_lock)
 {
   live_needs_one_server();
   dibs_client *c = open_as(DIBS_DIALECT_REDISSON);
   dibs_inspection *in = NULL;
 
-  (void)state;
   test_server_integer(live_server, "HSET map:big a b");
   live_expect(c, dibs_inspect(c, dibs_text("map:big"), &in), DIBS_ERR_WRONG_TYPE);
   live_expect_words(c, "Redisson");
   dibs_close(c);
 }
 
-static void locks_of_a_registry_are_found_without_a_pattern(void **state)
+TEST(locks_of_a_registry_are_found_without_a_pattern)
 {
   live_needs_one_server();
   dibs_client *c = open_as(DIBS_DIALECT_SPRING);
   const char *const both[] = { "invoice:7", "stock", NULL };
   dibs_hold *ours = live_lock(c, "stock", TTL_MS);
 
-  (void)state;
   test_server_command(live_server, "SET or[d]ers:invoice:7 some-uuid PX 20000");
   test_server_command(live_server, "SET ordersX:no some-uuid PX 20000");
   test_server_command(live_server, "SET orders:no some-uuid PX 20000");
@@ -162,14 +156,13 @@ static void locks_of_a_registry_are_found_without_a_pattern(void **state)
   dibs_close(c);
 }
 
-static void plain_locks_are_strings_that_match(void **state)
+TEST(plain_locks_are_strings_that_match)
 {
   live_needs_one_server();
   dibs_client *c = open_as(DIBS_DIALECT_PLAIN);
   const char *const both[] = { "plain:ours", "plain:endless", NULL };
   dibs_hold *ours = live_lock(c, "plain:ours", TTL_MS);
 
-  (void)state;
   test_server_command(live_server, "SET plain:endless token");       /* redis-py, no timeout */
   test_server_integer(live_server, "HSET plain:map a b");
   expect(c, "plain:*", both);
@@ -181,7 +174,7 @@ static void plain_locks_are_strings_that_match(void **state)
 }
 
 /* In a cluster on whichever node they are; and the callback ends the walk. */
-static void all_of_them_are_found_wherever_they_are(void **state)
+TEST(all_of_them_are_found_wherever_they_are)
 {
   char texts[NAMES][32];
   const char *names[NAMES + 1] = { NULL };
@@ -189,7 +182,6 @@ static void all_of_them_are_found_wherever_they_are(void **state)
   struct found few = { .names = names, .stop_at = 3 };
   dibs_client *c;
 
-  (void)state;
   if (live_place() == LIVE_QUORUM)
     skip();
   c = open_as(DIBS_DIALECT_REDISSON);
@@ -206,16 +198,4 @@ static void all_of_them_are_found_wherever_they_are(void **state)
   dibs_close(c);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(locks_of_redisson_are_found_among_other_keys),
-    cmocka_unit_test(permits_of_redisson_that_are_out_are_found_too),
-    cmocka_unit_test(a_map_is_told_from_a_lock),
-    cmocka_unit_test(locks_of_a_registry_are_found_without_a_pattern),
-    cmocka_unit_test(plain_locks_are_strings_that_match),
-    cmocka_unit_test(all_of_them_are_found_wherever_they_are),
-  };
-
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
-}
+RUN_TESTS(live_server_setup, live_server_teardown)

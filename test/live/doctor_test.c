@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/doctor_test.c - servers with bad settings, and what dibs_examine() says of each. */
-#include <setjmp.h>
+#include "tests.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -102,14 +100,13 @@ static void set(const struct test_server *s, const char *name, const char *value
 
 /* ---- a good one ---- */
 
-static void a_good_server_passes(void **state)
+TEST(a_good_server_passes)
 {
   static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "always",
                                            NULL };
   struct test_server_options o = { .arguments = arguments };
   struct test_server *s = test_server_start_with(&o);
 
-  (void)state;
   examine(s);
   for (size_t i = 0; i < finding_count; i++)
     if (findings[i].grade != DIBS_FINDING_PASS && strcmp(findings[i].check, "security") != 0)
@@ -124,11 +121,10 @@ static void a_good_server_passes(void **state)
   s = test_server_stop(s);
 }
 
-static void it_stops_when_the_callback_has_heard_enough(void **state)
+TEST(it_stops_when_the_callback_has_heard_enough)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   stop_behind = 3;
   examine(s);
   stop_behind = 0;
@@ -136,19 +132,17 @@ static void it_stops_when_the_callback_has_heard_enough(void **state)
   s = test_server_stop(s);
 }
 
-static void no_server_is_a_fault(void **state)
+TEST(no_server_is_a_fault)
 {
-  (void)state;
   examine_url_as("unix:///nowhere/at/all", DIBS_ERR_UNREACHABLE);
   expect("connection", DIBS_FINDING_FAIL, "unix:///nowhere/at/all");
 }
 
-static void a_slow_server_is_warned_of(void **state)
+TEST(a_slow_server_is_warned_of)
 {
   struct test_server *s = test_server_start();
   struct test_proxy *p = test_proxy_start(s);
 
-  (void)state;
   test_proxy_delay(p, TEST_TO_SERVER, 60);
   examine_url_as(test_proxy_url(p), DIBS_OK);
   expect("latency", DIBS_FINDING_WARN, "round trip");
@@ -158,11 +152,10 @@ static void a_slow_server_is_warned_of(void **state)
 
 /* ---- memory and disk ---- */
 
-static void eviction_fails_where_it_can_happen(void **state)
+TEST(eviction_fails_where_it_can_happen)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   set(s, "maxmemory-policy", "allkeys-lru");
   examine(s);
   expect("eviction", DIBS_FINDING_WARN, "allkeys-lru");
@@ -176,11 +169,10 @@ static void eviction_fails_where_it_can_happen(void **state)
   s = test_server_stop(s);
 }
 
-static void a_full_server_fails(void **state)
+TEST(a_full_server_fails)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   set(s, "maxmemory", "100kb");
   examine(s);
   expect("memory", DIBS_FINDING_FAIL, "full");
@@ -188,13 +180,12 @@ static void a_full_server_fails(void **state)
   s = test_server_stop(s);
 }
 
-static void a_nearly_full_server_is_warned_of(void **state)
+TEST(a_nearly_full_server_is_warned_of)
 {
   struct test_server *s = test_server_start();
   const char *used;
   char limit[32];
 
-  (void)state;
   /* Much, so that what clients need beside it does not matter. */
   assert_string_equal(test_server_command(s, "SETRANGE ballast 60000000 x"), "60000001");
   used = strstr(test_server_command(s, "INFO memory"), "used_memory:");
@@ -206,11 +197,10 @@ static void a_nearly_full_server_is_warned_of(void **state)
   s = test_server_stop(s);
 }
 
-static void what_a_restart_forgets_is_warned_of(void **state)
+TEST(what_a_restart_forgets_is_warned_of)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   examine(s);
   expect("persistence", DIBS_FINDING_WARN, "appendonly=no");
   assert_string_equal(test_server_command(s, "CONFIG SET save %s", "3600 1"), "OK");
@@ -229,14 +219,13 @@ static bool has_delayed_a_sync(void *data)
   return strstr(test_server_command(data, "INFO persistence"), "aof_delayed_fsync:0") == NULL;
 }
 
-static void a_disk_that_is_too_slow_for_a_sync_each_second_is_a_warning(void **state)
+TEST(a_disk_that_is_too_slow_for_a_sync_each_second_is_a_warning)
 {
   static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "everysec",
                                            NULL };
   struct test_server_options o = { .arguments = arguments, .can_lose_power = true };
   struct test_server *s = test_server_start_with(&o);
 
-  (void)state;
   test_server_disk_takes(s, 6000);
   assert_true(live_until(LIVE_LONG_MS, has_delayed_a_sync, s));
   test_server_disk_takes(s, 0);
@@ -251,14 +240,13 @@ static bool save_failed(void *server)
          NULL;
 }
 
-static void a_disk_that_cannot_be_written_fails(void **state)
+TEST(a_disk_that_cannot_be_written_fails)
 {
   static const char *const arguments[] = { "--dbfilename", "taken", NULL };
   struct test_server_options o = { .arguments = arguments };
   struct test_server *s = test_server_start_with(&o);
   char there[160];
 
-  (void)state;
   /* A snapshot becomes a file by rename(), which does not replace a folder. */
   (void)snprintf(there, sizeof(there), "%s/taken", test_server_directory(s));
   assert_int_equal(0, mkdir(there, 0700));
@@ -280,7 +268,7 @@ static bool is_replicated(void *server)
   return strstr(test_server_command(server, "INFO replication"), "state=online") != NULL;
 }
 
-static void replicas_that_do_not_bind_the_primary_are_warned_of(void **state)
+TEST(replicas_that_do_not_bind_the_primary_are_warned_of)
 {
   struct test_server *s = test_server_start();
   char port[16];
@@ -288,7 +276,6 @@ static void replicas_that_do_not_bind_the_primary_are_warned_of(void **state)
   struct test_server_options o = { .arguments = arguments };
   struct test_server *replica;
 
-  (void)state;
   set(s, "repl-diskless-sync-delay", "0");
   (void)snprintf(port, sizeof(port), "%d", test_server_port(s));
   replica = test_server_start_with(&o);
@@ -310,12 +297,11 @@ static void replicas_that_do_not_bind_the_primary_are_warned_of(void **state)
 
 /* ---- clocks ---- */
 
-static void clocks_that_differ_are_told(void **state)
+TEST(clocks_that_differ_are_told)
 {
   struct test_server_options o = { .has_clock = true };
   struct test_server *s = test_server_start_with(&o);
 
-  (void)state;
   test_server_clock_shift(s, -600);
   examine(s);
   expect("clock", DIBS_FINDING_WARN, "a wait longer than its lease takes it");
@@ -344,11 +330,10 @@ static void examine_as(const struct test_server *s, const char *rights)
   examine_url_as(url, DIBS_OK);
 }
 
-static void a_missing_command_of_channels_is_named(void **state)
+TEST(a_missing_command_of_channels_is_named)
 {
   static const char *const missing[] = { "PUBLISH", "SUBSCRIBE", "PUBSUB" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
     const char *const arguments[] = { "--rename-command", missing[i], "", NULL };
     struct test_server_options o = { .arguments = arguments };
@@ -362,24 +347,22 @@ static void a_missing_command_of_channels_is_named(void **state)
   }
 }
 
-static void a_server_without_evalsha_needs_functions(void **state)
+TEST(a_server_without_evalsha_needs_functions)
 {
   const char *const arguments[] = { "--rename-command", "EVALSHA", "", NULL };
   struct test_server_options o = { .arguments = arguments };
   struct test_server *s = test_server_start_with(&o);
 
-  (void)state;
   examine(s);
   expect("scripts", DIBS_FINDING_FAIL, "unknown command");
   expect_advice("scripts", "functions=yes");
   s = test_server_stop(s);
 }
 
-static void rights_that_lack_are_named(void **state)
+TEST(rights_that_lack_are_named)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   examine_as(s, "~* &* +@all -evalsha");
   expect("scripts", DIBS_FINDING_FAIL, "evalsha");
   examine_as(s, "~dibs:m:* ~dibs:client:* &* +@all");
@@ -399,13 +382,12 @@ static void rights_that_lack_are_named(void **state)
   s = test_server_stop(s);
 }
 
-static void the_line_for_doctors_leaves_nothing_unknown(void **state)
+TEST(the_line_for_doctors_leaves_nothing_unknown)
 {
   struct test_server *s = test_server_start();
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE], url[160];
 
-  (void)state;
   o.uses = DIBS_ACL_DOCTOR;
   o.password = "pw";
   assert_int_equal(dibs_acl_line(NULL, &o, line, sizeof(line), NULL), DIBS_OK);
@@ -423,11 +405,10 @@ static void the_line_for_doctors_leaves_nothing_unknown(void **state)
 
 /* ---- settings ---- */
 
-static void settings_that_hurt_are_warned_of(void **state)
+TEST(settings_that_hurt_are_warned_of)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   set(s, "timeout", "10");
   set(s, "tcp-keepalive", "0");
   set(s, "busy-reply-threshold", "0");
@@ -441,7 +422,7 @@ static void settings_that_hurt_are_warned_of(void **state)
   s = test_server_stop(s);
 }
 
-static void too_many_clients_are_warned_of(void **state)
+TEST(too_many_clients_are_warned_of)
 {
   static const char *const arguments[] = { "--maxclients", "44", NULL };
   struct test_server_options o = { .arguments = arguments };
@@ -450,7 +431,6 @@ static void too_many_clients_are_warned_of(void **state)
                                .sin_addr = { htonl(INADDR_LOOPBACK) } };
   int sockets[SOCKETS];
 
-  (void)state;
   there.sin_port = htons((uint16_t)test_server_port(s));
   for (int i = 0; i < SOCKETS; i++) {
     sockets[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -506,28 +486,25 @@ static void expect_refusal(const char *words, dibs_status status, const char *te
   expect_advice("connection", advice);
 }
 
-static void a_server_in_protected_mode_is_one_finding(void **state)
+TEST(a_server_in_protected_mode_is_one_finding)
 {
-  (void)state;
   expect_refusal("-DENIED Redis is running in protected mode because protected mode is "
                  "enabled\r\n",
                  DIBS_ERR_DENIED, "protected mode", "set protected-mode no");
 }
 
-static void a_server_with_too_many_clients_is_one_finding(void **state)
+TEST(a_server_with_too_many_clients_is_one_finding)
 {
-  (void)state;
   expect_refusal("-ERR max number of clients reached\r\n", DIBS_ERR_UNREACHABLE,
                  "max number of clients", "raise maxclients");
 }
 
 /* ---- what it counts ---- */
 
-static void its_own_numbers_are_read(void **state)
+TEST(its_own_numbers_are_read)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   set(s, "maxmemory", "100000000");
   assert_string_equal(test_server_command(s, "SET ends soon PX 1"), "OK");
   while (test_server_integer(s, "EXISTS ends") == 1)
@@ -545,11 +522,10 @@ static void its_own_numbers_are_read(void **state)
   s = test_server_stop(s);
 }
 
-static void evicted_keys_are_warned_of(void **state)
+TEST(evicted_keys_are_warned_of)
 {
   struct test_server *s = test_server_start();
 
-  (void)state;
   set(s, "maxmemory-policy", "allkeys-random");
   for (int i = 0; i < 300; i++)
     assert_int_equal(test_server_integer(s, "SETRANGE key%d 20000 x", i), 20001);
@@ -562,12 +538,11 @@ static void evicted_keys_are_warned_of(void **state)
 
 /* ---- cluster ---- */
 
-static void a_node_of_a_cluster_is_no_server_by_itself(void **state)
+TEST(a_node_of_a_cluster_is_no_server_by_itself)
 {
   struct test_server_options o = { .has_cluster = true };
   struct test_server *s = test_server_start_with(&o);
 
-  (void)state;
   set(s, "cluster-node-timeout", "25000");
   examine(s);
   expect("cluster", DIBS_FINDING_FAIL, "node of a cluster");
@@ -578,13 +553,12 @@ static void a_node_of_a_cluster_is_no_server_by_itself(void **state)
 }
 
 /* Its scripts and writes are refused for that reason, and for no other. */
-static void a_cluster_that_is_down_is_one_failure(void **state)
+TEST(a_cluster_that_is_down_is_one_failure)
 {
   struct test_server_options o = { .has_cluster = true };
   struct test_server *s = test_server_start_with(&o);
   char url[300];
 
-  (void)state;
   assert_string_equal(test_server_command(s, "CLUSTER ADDSLOTSRANGE 0 8000"), "OK");
   (void)snprintf(url, sizeof(url), "redis+cluster://127.0.0.1:%d", test_server_port(s));
   examine_url_as(url, DIBS_OK);
@@ -599,12 +573,11 @@ static void a_cluster_that_is_down_is_one_failure(void **state)
 
 /* ---- sentinels ---- */
 
-static void sentinels_that_act_too_soon_are_warned_of(void **state)
+TEST(sentinels_that_act_too_soon_are_warned_of)
 {
   struct test_set *set = test_set_start(NULL);
   struct test_sentinels *watch = test_sentinels_start(set, NULL);
 
-  (void)state;
   examine_url_as(test_sentinels_url(watch), DIBS_OK);
   expect("sentinel", DIBS_FINDING_PASS, "3 sentinels, quorum 2");
   expect("down-after", DIBS_FINDING_WARN, "down-after-milliseconds=1000");
@@ -616,35 +589,7 @@ static void sentinels_that_act_too_soon_are_warned_of(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_good_server_passes),
-    cmocka_unit_test(it_stops_when_the_callback_has_heard_enough),
-    cmocka_unit_test(no_server_is_a_fault),
-    cmocka_unit_test(a_slow_server_is_warned_of),
-    cmocka_unit_test(eviction_fails_where_it_can_happen),
-    cmocka_unit_test(a_full_server_fails),
-    cmocka_unit_test(a_nearly_full_server_is_warned_of),
-    cmocka_unit_test(what_a_restart_forgets_is_warned_of),
-    cmocka_unit_test(a_disk_that_is_too_slow_for_a_sync_each_second_is_a_warning),
-    cmocka_unit_test(a_disk_that_cannot_be_written_fails),
-    cmocka_unit_test(replicas_that_do_not_bind_the_primary_are_warned_of),
-    cmocka_unit_test(clocks_that_differ_are_told),
-    cmocka_unit_test(a_missing_command_of_channels_is_named),
-    cmocka_unit_test(a_server_without_evalsha_needs_functions),
-    cmocka_unit_test(rights_that_lack_are_named),
-    cmocka_unit_test(the_line_for_doctors_leaves_nothing_unknown),
-    cmocka_unit_test(settings_that_hurt_are_warned_of),
-    cmocka_unit_test(too_many_clients_are_warned_of),
-    cmocka_unit_test(a_server_in_protected_mode_is_one_finding),
-    cmocka_unit_test(a_server_with_too_many_clients_is_one_finding),
-    cmocka_unit_test(its_own_numbers_are_read),
-    cmocka_unit_test(evicted_keys_are_warned_of),
-    cmocka_unit_test(a_node_of_a_cluster_is_no_server_by_itself),
-    cmocka_unit_test(a_cluster_that_is_down_is_one_failure),
-    cmocka_unit_test(sentinels_that_act_too_soon_are_warned_of),
-  };
-
   /* This one makes its users itself. */
   (void)unsetenv("DIBS_TEST_ACL");
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/early_release_test.c - on_lost releases a hold before the call that took it has
  * returned: its thread did not run for longer than the lease. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <pthread.h>
@@ -96,7 +94,7 @@ static pthread_t taken_by(struct taker *t, int waiting)
   return thread;
 }
 
-static void a_call_that_returns_after_its_hold_was_released_gives_a_stale_one(void **state)
+TEST(a_call_that_returns_after_its_hold_was_released_gives_a_stale_one)
 {
   const struct sigaction action = { .sa_handler = held_up }, before = { .sa_handler = SIG_DFL };
   dibs_client *other = live_open(live_url());
@@ -105,7 +103,6 @@ static void a_call_that_returns_after_its_hold_was_released_gives_a_stale_one(vo
   struct taker t = { .name = "two", .options = live_lock_options(SHORT_MS, LIVE_LONG_MS) };
   pthread_t threads[2];
 
-  (void)state;
   leader.client = t.client = live_open(live_url());
   t.options.flags = DIBS_LOCK_FIXED;
   t.options.on_lost = lost;
@@ -131,12 +128,4 @@ static void a_call_that_returns_after_its_hold_was_released_gives_a_stale_one(vo
   assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_call_that_returns_after_its_hold_was_released_gives_a_stale_one),
-  };
-
-  return cmocka_run_group_tests_name("early_release", tests, live_server_setup,
-                                     live_server_teardown);
-}
+RUN_TESTS(live_server_setup, live_server_teardown)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/election_test.c - elections of the finished library: who leads, what observers
  * hear and by how many messages, leaders that resign, die or are ousted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <pthread.h>
@@ -236,13 +234,12 @@ static bool is_shown_as_me(void *name)
   return is_me;
 }
 
-static void a_leader_is_seen_as_soon_as_its_campaign_returns(void **state)
+TEST(a_leader_is_seen_as_soon_as_its_campaign_returns)
 {
   dibs_leader *leader = NULL;
   dibs_hold *hold;
   uint64_t epoch;
 
-  (void)state;
   expect_leader(other, "first", NULL, 0);
   hold = lead(client, "first", "10.0.0.1:80");
   epoch = dibs_hold_fence(hold);
@@ -258,11 +255,10 @@ static void a_leader_is_seen_as_soon_as_its_campaign_returns(void **state)
   expect_leader(other, "first", NULL, epoch);
 }
 
-static void a_try_does_not_wait_for_the_end_of_another(void **state)
+TEST(a_try_does_not_wait_for_the_end_of_another)
 {
   dibs_hold *hold = lead(client, "try", "a"), *none = NULL;
 
-  (void)state;
   live_expect_refused(other, acquire_now(other, DIBS_LEAD("try", "b"), NULL, &none),
                       DIBS_BUSY);
   assert_null(none);
@@ -272,12 +268,11 @@ static void a_try_does_not_wait_for_the_end_of_another(void **state)
   live_expect(other, dibs_release(none), DIBS_OK);
 }
 
-static void a_plain_lock_of_the_same_name_leads_without_a_value(void **state)
+TEST(a_plain_lock_of_the_same_name_leads_without_a_value)
 {
   dibs_hold *hold = live_lock(client, "plain", 30000), *none = NULL;
   dibs_leader *leader = NULL;
 
-  (void)state;
   live_expect(other, dibs_get_leader(other, "plain", &leader), DIBS_OK);
   assert_true(leader->is_led);
   assert_string_equal(leader->value, "");
@@ -288,14 +283,13 @@ static void a_plain_lock_of_the_same_name_leads_without_a_value(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
-static void only_changes_are_told(void **state)
+TEST(only_changes_are_told)
 {
   struct seen seen;
   dibs_observer *observer = observe(watcher, "changes", &seen);
   dibs_hold *hold;
   int last;
 
-  (void)state;
   expect_told(&seen, NULL);
   hold = lead(client, "changes", "one");
   expect_told(&seen, "one");
@@ -313,7 +307,7 @@ static void only_changes_are_told(void **state)
   observer = dibs_observer_free(observer);
 }
 
-static void a_resigning_is_heard_by_one_message_and_one_look(void **state)
+TEST(a_resigning_is_heard_by_one_message_and_one_look)
 {
   live_needs_one_view();
   struct seen seen;
@@ -321,7 +315,6 @@ static void a_resigning_is_heard_by_one_message_and_one_look(void **state)
   dibs_client_info before = live_stats(watcher);
   dibs_hold *hold = lead(client, "resign", "here");
 
-  (void)state;
   expect_messages(&before, 1);
   expect_told(&seen, "here");
   before = live_stats(watcher);
@@ -333,7 +326,7 @@ static void a_resigning_is_heard_by_one_message_and_one_look(void **state)
   observer = dibs_observer_free(observer);
 }
 
-static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **state)
+TEST(the_next_candidate_leads_and_is_heard_by_one_message_more)
 {
   live_needs_one_view();
   struct seen seen;
@@ -344,7 +337,6 @@ static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **sta
   struct live_ask second;
   dibs_client_info before = DIBS_CLIENT_INFO_INIT;
 
-  (void)state;
   stand(&second, other, "next", "second", &o);
   live_expect_waiters(live_server, "next", 1);
   expect_told(&seen, "first");
@@ -359,7 +351,7 @@ static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **sta
   observer = dibs_observer_free(observer);
 }
 
-static void a_client_that_closes_resigns(void **state)
+TEST(a_client_that_closes_resigns)
 {
   live_needs_one_view();
   struct seen seen;
@@ -367,7 +359,6 @@ static void a_client_that_closes_resigns(void **state)
   dibs_client *closing = live_open(live_url());
   dibs_client_info before = live_stats(watcher);
 
-  (void)state;
   (void)lead(closing, "close", "here");
   expect_told(&seen, "here");
   expect_messages(&before, 1);
@@ -398,7 +389,7 @@ static pid_t fork_leader(const char *name, int ttl_ms)
   return pid;
 }
 
-static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
+TEST(a_crash_is_seen_within_one_lease_and_the_next_leads)
 {
   enum { TTL_MS = 1500, SLACK_MS = 1000 };     /* slack for a machine with much to do */
   struct seen seen;
@@ -409,7 +400,6 @@ static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
   int64_t killed_at;
   int before;
 
-  (void)state;
   expect_told(&seen, "doomed");
   stand(&next, other, "crash", "next", &o);
   live_expect_waiters(live_server, "crash", 1);
@@ -425,8 +415,7 @@ static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
 }
 
 /* As the server sees it after its clock was set back by an hour: a lease that does not end. */
-static void a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watched_it(
-  void **state)
+TEST(a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watched_it)
 {
   live_needs_keys();
   enum { TTL_MS = 500, SLACK_MS = 1000 };
@@ -434,7 +423,6 @@ static void a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watc
   struct seen seen;
   dibs_observer *observer;
 
-  (void)state;
   (void)snprintf(lease, sizeof(lease), "AAAAAAAAAAAAAAAAAAAAAA:1:%lld 3600000 %d 0 0",
                  (long long)live_wall_us(), TTL_MS);
   test_server_command(live_server, "SET dibs:m:{watched} %s PX 3600000", lease);
@@ -447,12 +435,11 @@ static void a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watc
   observer = dibs_observer_free(observer);
 }
 
-static void a_leader_that_was_ousted_cannot_tell_any_more(void **state)
+TEST(a_leader_that_was_ousted_cannot_tell_any_more)
 {
   dibs_hold *hold = lead(client, "ousted", "old"), *next;
   dibs_inspection *in = NULL;
 
-  (void)state;
   live_expect(other, dibs_inspect(other, dibs_text("ousted"), &in), DIBS_OK);
   live_expect(other, dibs_break(other, dibs_text("ousted"), in->lease), DIBS_OK);
   in = dibs_inspection_free(in);
@@ -468,7 +455,7 @@ static void a_leader_that_was_ousted_cannot_tell_any_more(void **state)
 
 /* ---- observers that are away ---- */
 
-static void who_was_disconnected_hears_when_it_is_back(void **state)
+TEST(who_was_disconnected_hears_when_it_is_back)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -477,7 +464,6 @@ static void who_was_disconnected_hears_when_it_is_back(void **state)
   dibs_observer *observer = observe(far, "away", &seen);
   dibs_hold *hold;
 
-  (void)state;
   expect_told(&seen, NULL);
   hold = lead(client, "away", "one");
   expect_told(&seen, "one");
@@ -524,7 +510,7 @@ static dibs_client *open_far(const struct test_proxy *proxy)
   return live_open_with(live_url_by(proxy), &options);
 }
 
-static void who_cannot_see_the_server_is_told_once_and_once_when_it_is_back(void **state)
+TEST(who_cannot_see_the_server_is_told_once_and_once_when_it_is_back)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -534,7 +520,6 @@ static void who_cannot_see_the_server_is_told_once_and_once_when_it_is_back(void
   dibs_observer *observer = observe(far, "unseen", &seen);
   int first;
 
-  (void)state;
   expect_told(&seen, "one");
   first = told_count(&seen);
   test_proxy_refuse(proxy, true);
@@ -555,7 +540,7 @@ static void who_cannot_see_the_server_is_told_once_and_once_when_it_is_back(void
   proxy = test_proxy_stop(proxy);
 }
 
-static void who_never_saw_the_server_is_told_that_nothing_is_known(void **state)
+TEST(who_never_saw_the_server_is_told_that_nothing_is_known)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -564,7 +549,6 @@ static void who_never_saw_the_server_is_told_that_nothing_is_known(void **state)
   struct pollfd ready = { .events = POLLIN };
   dibs_leader *leader = NULL;
 
-  (void)state;
   test_proxy_refuse(proxy, true);
   test_proxy_cut(proxy);
   live_expect(far, dibs_observe(far, "unknown", NULL, NULL, NULL, &observer), DIBS_OK);
@@ -587,12 +571,11 @@ static void who_never_saw_the_server_is_told_that_nothing_is_known(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void an_empty_value_is_told_apart_from_none_yet(void **state)
+TEST(an_empty_value_is_told_apart_from_none_yet)
 {
   dibs_hold *hold = live_lock(client, "empty", 30000);
   dibs_leader *leader = NULL;
 
-  (void)state;
   live_expect(other, dibs_get_leader(other, "empty", &leader), DIBS_OK);
   assert_true(leader->is_known && leader->is_led && !leader->is_published);
   assert_int_equal(leader->error->status, DIBS_OK);
@@ -609,7 +592,7 @@ static void an_empty_value_is_told_apart_from_none_yet(void **state)
   leader = dibs_leader_free(leader);
 }
 
-static void a_telling_whose_answer_was_lost_is_told_once(void **state)
+TEST(a_telling_whose_answer_was_lost_is_told_once)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -619,7 +602,6 @@ static void a_telling_whose_answer_was_lost_is_told_once(void **state)
   dibs_observer *observer = observe(watcher, "lost", &seen);
   dibs_hold *hold;
 
-  (void)state;
   options.command_timeout_ms = 5000;
   far = live_open_with(live_url_by(proxy), &options);
   hold = lead(far, "lost", "one");
@@ -670,14 +652,13 @@ static void *run_for_office(void *data)
   return NULL;
 }
 
-static void of_many_candidates_one_leads_at_a_time_and_epochs_grow(void **state)
+TEST(of_many_candidates_one_leads_at_a_time_and_epochs_grow)
 {
   pthread_t threads[CANDIDATES];
   struct seen seen;
   dibs_observer *observer = observe(watcher, "many", &seen);
   int before = live_faults();
 
-  (void)state;
   for (intptr_t i = 0; i < CANDIDATES; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, run_for_office, (void *)i), 0);
   for (int i = 0; i < CANDIDATES; i++)
@@ -692,14 +673,13 @@ static void of_many_candidates_one_leads_at_a_time_and_epochs_grow(void **state)
                  (unsigned long long)seen.told[i - 1].epoch);
 }
 
-static void candidates_of_one_client_follow_each_other_with_their_own_values(void **state)
+TEST(candidates_of_one_client_follow_each_other_with_their_own_values)
 {
   dibs_lock_options o = live_lock_options(30000, 0);
   dibs_hold *hold = lead(client, "inside", "a");
   uint64_t first = dibs_hold_fence(hold);
   struct live_ask second;
 
-  (void)state;
   stand(&second, client, "inside", "b", &o);
   live_expect(client, dibs_release(hold), DIBS_OK);
   hold = live_ask_granted(&second, LIVE_LONG_MS);
@@ -710,13 +690,12 @@ static void candidates_of_one_client_follow_each_other_with_their_own_values(voi
   expect_leader(other, "inside", NULL, first);
 }
 
-static void a_nested_campaign_of_one_owner_does_not_resign_for_both(void **state)
+TEST(a_nested_campaign_of_one_owner_does_not_resign_for_both)
 {
   dibs_lock_options o = live_lock_options(30000, 0);
   dibs_hold *outer = NULL, *inner = NULL;
   uint64_t epoch;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_LEAD("nested", "outer"), &o, &outer), DIBS_OK);
   epoch = dibs_hold_fence(outer);
   live_expect(client, dibs_acquire(client, DIBS_LEAD("nested", "inner"), &o, &inner), DIBS_OK);
@@ -731,14 +710,13 @@ static void a_nested_campaign_of_one_owner_does_not_resign_for_both(void **state
 
 /* ---- ends of a campaign ---- */
 
-static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
+TEST(a_campaign_ends_by_time_cancelling_or_its_own_faults)
 {
   dibs_lock_options o = live_lock_options(30000, 300);
   dibs_hold *hold = lead(client, "ends", "a"), *none = NULL;
   struct live_ask ask;
   char words[DIBS_LEADER_VALUE_MAX + 2];
 
-  (void)state;
   live_expect_refused(other, dibs_acquire(other, DIBS_LEAD("ends", "b"), &o, &none),
                       DIBS_TIMED_OUT);
   stand(&ask, other, "ends", "b", &o);
@@ -764,13 +742,12 @@ static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
   assert_null(none);
 }
 
-static void a_campaign_that_cannot_be_told_gives_its_lock_back(void **state)
+TEST(a_campaign_that_cannot_be_told_gives_its_lock_back)
 {
   live_needs_keys();
   struct live_ask ask;
   dibs_hold *none = NULL;
 
-  (void)state;
   /* The election's key is of a kind that no value can be put into. */
   test_server_command(live_server, "SET dibs:e:{untold} x PX 100000");
   live_expect(client, dibs_acquire(client, DIBS_LEAD("untold", "a"), NULL, &none),
@@ -796,13 +773,12 @@ static dibs_leader *next_of(dibs_observer *observer)
   return leader;
 }
 
-static void changes_are_taken_by_a_descriptor(void **state)
+TEST(changes_are_taken_by_a_descriptor)
 {
   dibs_observer *observer = NULL;
   dibs_leader *leader;
   dibs_hold *hold;
 
-  (void)state;
   live_expect(watcher, dibs_observe(watcher, "fd", NULL, NULL, NULL, &observer), DIBS_OK);
   leader = next_of(observer);
   assert_false(leader->is_led);
@@ -818,7 +794,7 @@ static void changes_are_taken_by_a_descriptor(void **state)
   observer = dibs_observer_free(observer);
 }
 
-static void an_observer_works_without_a_thread(void **state)
+TEST(an_observer_works_without_a_thread)
 {
   dibs_options options = live_options();
   struct pollfd ready = { .events = POLLIN };
@@ -828,7 +804,6 @@ static void an_observer_works_without_a_thread(void **state)
   struct wanted here = { &seen, "here" };
   dibs_hold *hold = lead(client, "bare", "here");
 
-  (void)state;
   options.flags |= DIBS_CLIENT_NO_THREAD;
   bare = live_open_with(live_url(), &options);
   observer = observe(bare, "bare", &seen);
@@ -866,11 +841,10 @@ static bool is_freed(void *data)
   return atomic_load(&self_calls) > 0 && dibs_observer_next(data, &none) == DIBS_ERR_STALE;
 }
 
-static void an_observer_may_be_freed_in_its_callback_and_twice(void **state)
+TEST(an_observer_may_be_freed_in_its_callback_and_twice)
 {
   dibs_observer *observer = NULL;
 
-  (void)state;
   live_expect(watcher, dibs_observe(watcher, "self", free_self, NULL, NULL, &observer), DIBS_OK);
   atomic_store(&self, observer);
   assert_true(live_until(LIVE_LONG_MS, is_freed, observer));
@@ -879,14 +853,13 @@ static void an_observer_may_be_freed_in_its_callback_and_twice(void **state)
   assert_int_equal(dibs_observer_fd(observer), -1);
 }
 
-static void a_client_may_be_closed_with_observers_left(void **state)
+TEST(a_client_may_be_closed_with_observers_left)
 {
   dibs_client *closing = live_open(live_url());
   struct seen seen, unseen;
   dibs_observer *observer = observe(closing, "left", &seen);
   dibs_observer *second = observe(closing, "left", &unseen);
 
-  (void)state;
   expect_told(&seen, NULL);
   assert_int_not_equal(dibs_observer_fd(second), -1);
   closing = dibs_close(closing);
@@ -894,7 +867,7 @@ static void a_client_may_be_closed_with_observers_left(void **state)
   assert_null(dibs_observer_free(second));
 }
 
-static void a_forked_child_neither_leads_nor_observes(void **state)
+TEST(a_forked_child_neither_leads_nor_observes)
 {
   struct seen seen;
   dibs_observer *observer = observe(watcher, "fork", &seen);
@@ -902,7 +875,6 @@ static void a_forked_child_neither_leads_nor_observes(void **state)
   int status = -1;
   pid_t pid;
 
-  (void)state;
   expect_told(&seen, "parent");
   pid = fork();
   if (pid == 0) {
@@ -925,36 +897,4 @@ static void a_forked_child_neither_leads_nor_observes(void **state)
   observer = dibs_observer_free(observer);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_leader_is_seen_as_soon_as_its_campaign_returns),
-    cmocka_unit_test(a_try_does_not_wait_for_the_end_of_another),
-    cmocka_unit_test(a_plain_lock_of_the_same_name_leads_without_a_value),
-    cmocka_unit_test(only_changes_are_told),
-    cmocka_unit_test(a_resigning_is_heard_by_one_message_and_one_look),
-    cmocka_unit_test(the_next_candidate_leads_and_is_heard_by_one_message_more),
-    cmocka_unit_test(a_client_that_closes_resigns),
-    cmocka_unit_test(a_crash_is_seen_within_one_lease_and_the_next_leads),
-    cmocka_unit_test(
-      a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watched_it),
-    cmocka_unit_test(a_leader_that_was_ousted_cannot_tell_any_more),
-    cmocka_unit_test(who_was_disconnected_hears_when_it_is_back),
-    cmocka_unit_test(who_cannot_see_the_server_is_told_once_and_once_when_it_is_back),
-    cmocka_unit_test(who_never_saw_the_server_is_told_that_nothing_is_known),
-    cmocka_unit_test(an_empty_value_is_told_apart_from_none_yet),
-    cmocka_unit_test(a_telling_whose_answer_was_lost_is_told_once),
-    cmocka_unit_test(of_many_candidates_one_leads_at_a_time_and_epochs_grow),
-    cmocka_unit_test(candidates_of_one_client_follow_each_other_with_their_own_values),
-    cmocka_unit_test(a_nested_campaign_of_one_owner_does_not_resign_for_both),
-    cmocka_unit_test(a_campaign_ends_by_time_cancelling_or_its_own_faults),
-    cmocka_unit_test(a_campaign_that_cannot_be_told_gives_its_lock_back),
-    cmocka_unit_test(changes_are_taken_by_a_descriptor),
-    cmocka_unit_test(an_observer_works_without_a_thread),
-    cmocka_unit_test(an_observer_may_be_freed_in_its_callback_and_twice),
-    cmocka_unit_test(a_client_may_be_closed_with_observers_left),
-    cmocka_unit_test(a_forked_child_neither_leads_nor_observes),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -2,13 +2,11 @@
 /* test/live/event_loop_test.c - one descriptor and dibs_process() are all that a loop of
  * the program's own needs: poll(), an outer edge-triggered epoll, with and without the
  * library's thread. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <poll.h>
@@ -208,38 +206,33 @@ static void tell_story(unsigned flags, loop *run)
   client = dibs_close(client);
 }
 
-static void poll_drives_a_client_without_thread(void **state)
+TEST(poll_drives_a_client_without_thread)
 {
   live_needs_one_view();
-  (void)state;
   tell_story(DIBS_CLIENT_NO_THREAD, by_poll);
 }
 
-static void the_descriptor_alone_drives_a_client_without_thread(void **state)
+TEST(the_descriptor_alone_drives_a_client_without_thread)
 {
   live_needs_one_view();
-  (void)state;
   tell_story(DIBS_CLIENT_NO_THREAD, by_descriptor_only);
 }
 
-static void an_edge_triggered_epoll_drives_a_client_without_thread(void **state)
+TEST(an_edge_triggered_epoll_drives_a_client_without_thread)
 {
   live_needs_one_view();
-  (void)state;
   tell_story(DIBS_CLIENT_NO_THREAD, by_edge);
 }
 
-static void poll_runs_the_callbacks_of_a_client_with_thread(void **state)
+TEST(poll_runs_the_callbacks_of_a_client_with_thread)
 {
   live_needs_one_view();
-  (void)state;
   tell_story(DIBS_CLIENT_PROCESS_CALLBACKS, by_descriptor_only);
 }
 
-static void an_edge_triggered_epoll_runs_the_callbacks_of_a_thread(void **state)
+TEST(an_edge_triggered_epoll_runs_the_callbacks_of_a_thread)
 {
   live_needs_one_view();
-  (void)state;
   tell_story(DIBS_CLIENT_PROCESS_CALLBACKS, by_edge);
 }
 
@@ -257,14 +250,13 @@ static int threads_now(void)
   return count;
 }
 
-static void a_client_without_thread_has_none_and_can_block(void **state)
+TEST(a_client_without_thread_has_none_and_can_block)
 {
   int before = threads_now();
   dibs_client *client = open_loop(DIBS_CLIENT_NO_THREAD);
   dibs_lock_options o = live_lock_options(3000, 50);
   dibs_hold *held = live_lock(other, "blocking", 60000), *hold = NULL;
 
-  (void)state;
   live_refused(dibs_lock(client, "blocking", &o, &hold), DIBS_TIMED_OUT);
   assert_int_equal(dibs_release(held), DIBS_OK);
   hold = live_lock(client, "blocking", 3000);
@@ -273,12 +265,11 @@ static void a_client_without_thread_has_none_and_can_block(void **state)
   client = dibs_close(client);
 }
 
-static void with_callbacks_in_the_loop_renewals_need_no_loop(void **state)
+TEST(with_callbacks_in_the_loop_renewals_need_no_loop)
 {
   dibs_client *client = open_loop(DIBS_CLIENT_PROCESS_CALLBACKS);
   dibs_hold *hold = live_lock(client, "renewed", 300);
 
-  (void)state;
   while (live_stats(client).renewed < 5 && dibs_hold_state(hold) != DIBS_HOLD_GONE)
     (void)poll(NULL, 0, 5);
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
@@ -286,9 +277,8 @@ static void with_callbacks_in_the_loop_renewals_need_no_loop(void **state)
   client = dibs_close(client);
 }
 
-static void a_client_without_flags_has_no_descriptor(void **state)
+TEST(a_client_without_flags_has_no_descriptor)
 {
-  (void)state;
   assert_int_equal(dibs_fd(other), -1);
   assert_int_equal(dibs_process(other, NULL), DIBS_ERR_UNSUPPORTED);
 }
@@ -310,12 +300,11 @@ static void ask_again(const dibs_error *error, dibs_hold *hold, void *data)
     (void)dibs_release_async(hold, NULL, NULL);
 }
 
-static void callbacks_that_ask_again_do_not_keep_the_loop(void **state)
+TEST(callbacks_that_ask_again_do_not_keep_the_loop)
 {
   dibs_client *client = open_loop(DIBS_CLIENT_NO_THREAD);
   struct insistent i = { .client = client };
 
-  (void)state;
   assert_int_equal(dibs_lock_async(client, "again", NULL, ask_again, &i, NULL), DIBS_OK);
   while (i.callbacks < 50) {
     struct pollfd watched = { .fd = dibs_fd(client), .events = POLLIN };
@@ -345,14 +334,13 @@ static void pass_on(const dibs_error *error, dibs_hold *hold, void *data)
 }
 
 /* Each call costs four system calls and more; a hand-over inside the process needs none. */
-static void many_hand_overs_are_one_round_of_the_loop(void **state)
+TEST(many_hand_overs_are_one_round_of_the_loop)
 {
   live_needs_keys();
   dibs_options o = live_options();
   chain c = { .options = live_lock_options(20000, 0) };
   int rounds = 0;
 
-  (void)state;
   o.flags |= DIBS_CLIENT_NO_THREAD;
   o.local_handovers_max = 1000000;
   o.local_handover_ms = 60000;
@@ -375,13 +363,12 @@ static void many_hand_overs_are_one_round_of_the_loop(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
-static void a_last_callback_that_asks_again_gets_that_the_client_is_closing(void **state)
+TEST(a_last_callback_that_asks_again_gets_that_the_client_is_closing)
 {
   dibs_client *client = open_loop(DIBS_CLIENT_NO_THREAD);
   dibs_hold *held = live_lock(other, "again", 60000);
   struct insistent i = { .client = client };
 
-  (void)state;
   assert_int_equal(dibs_lock_async(client, "again", NULL, ask_again, &i, NULL), DIBS_OK);
   client = dibs_close(client);
   assert_int_equal(i.callbacks, 1);
@@ -410,13 +397,12 @@ static void *ping_often(void *data)
 }
 
 /* Both read the sockets: a reply that the loop reads must wake the thread that waits for it. */
-static void a_call_of_another_thread_ends_while_the_loop_reads(void **state)
+TEST(a_call_of_another_thread_ends_while_the_loop_reads)
 {
   struct pinger p = { .client = open_loop(DIBS_CLIENT_NO_THREAD) };
   struct pollfd watched[2];
   pthread_t thread;
 
-  (void)state;
   assert_int_equal(pipe(p.ring), 0);
   assert_int_equal(pthread_create(&thread, NULL, ping_often, &p), 0);
   watched[0] = (struct pollfd){ .fd = dibs_fd(p.client), .events = POLLIN };
@@ -431,22 +417,4 @@ static void a_call_of_another_thread_ends_while_the_loop_reads(void **state)
   p.client = dibs_close(p.client);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(poll_drives_a_client_without_thread),
-    cmocka_unit_test(the_descriptor_alone_drives_a_client_without_thread),
-    cmocka_unit_test(an_edge_triggered_epoll_drives_a_client_without_thread),
-    cmocka_unit_test(poll_runs_the_callbacks_of_a_client_with_thread),
-    cmocka_unit_test(an_edge_triggered_epoll_runs_the_callbacks_of_a_thread),
-    cmocka_unit_test(a_client_without_thread_has_none_and_can_block),
-    cmocka_unit_test(with_callbacks_in_the_loop_renewals_need_no_loop),
-    cmocka_unit_test(a_client_without_flags_has_no_descriptor),
-    cmocka_unit_test(callbacks_that_ask_again_do_not_keep_the_loop),
-    cmocka_unit_test(many_hand_overs_are_one_round_of_the_loop),
-    cmocka_unit_test(a_last_callback_that_asks_again_gets_that_the_client_is_closing),
-    cmocka_unit_test(a_call_of_another_thread_ends_while_the_loop_reads),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

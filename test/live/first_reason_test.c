@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/first_reason_test.c - every exported call that asks a server tells the same status
  * and the same first reason when the server cannot be used. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "every_call.h"
 #include "other_calls.h"
@@ -43,14 +41,13 @@ static size_t exported_rows(void)
   return count;
 }
 
-static void every_exported_function_is_in_one_list(void **state)
+TEST(every_exported_function_is_in_one_list)
 {
   const size_t others = sizeof(ask_no_server) / sizeof(ask_no_server[0]);
   static const char *const libraries[] = { SYMBOLS, SYMBOLS_OF_DATA };
   size_t lines = 0;
   char name[128];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
     FILE *f = fopen(libraries[i], "r");
 
@@ -118,61 +115,46 @@ static void expect_of_all(const char *url, const dibs_options *options, dibs_sta
   assert_int_equal(live_faults() - faults, 0);
 }
 
-static void a_refused_connection_has_one_reason(void **state)
+TEST(a_refused_connection_has_one_reason)
 {
   struct test_server *s = test_server_start();
   dibs_options o = live_options();
 
-  (void)state;
   test_server_kill9(s);
   expect_of_all(test_server_tcp_url(s), &o, DIBS_ERR_UNREACHABLE, "refused");
   s = test_server_stop(s);
 }
 
-static void a_wrong_password_has_one_reason(void **state)
+TEST(a_wrong_password_has_one_reason)
 {
   const struct test_server_options with = { .password = "right" };
   struct test_server *s = test_server_start_with(&with);
   dibs_options o = live_options();
 
-  (void)state;
   o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
   o.password = "wrong";
   expect_of_all(test_server_tcp_url(s), &o, DIBS_ERR_AUTH, "WRONGPASS");
   s = test_server_stop(s);
 }
 
-static void a_database_that_is_not_there_has_the_words_of_the_server(void **state)
+TEST(a_database_that_is_not_there_has_the_words_of_the_server)
 {
   dibs_options o = live_options();
 
-  (void)state;
   o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
   o.database = 99;
   expect_of_all(test_server_tcp_url(live_server), &o, DIBS_ERR_CONFIG, "DB index");
 }
 
 /* It waits for the end of the first line of the handshake. */
-static void tls_to_a_plain_port_has_one_reason(void **state)
+TEST(tls_to_a_plain_port_has_one_reason)
 {
   dibs_options o = live_options();
   char url[64];
 
-  (void)state;
   (void)snprintf(url, sizeof(url), "rediss://127.0.0.1:%d", test_server_port(live_server));
   o.connect_timeout_ms = 3000;
   expect_of_all(url, &o, DIBS_ERR_UNREACHABLE, "redis://");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_exported_function_is_in_one_list),
-    cmocka_unit_test(a_refused_connection_has_one_reason),
-    cmocka_unit_test(a_wrong_password_has_one_reason),
-    cmocka_unit_test(a_database_that_is_not_there_has_the_words_of_the_server),
-    cmocka_unit_test(tls_to_a_plain_port_has_one_reason),
-  };
-
-  return cmocka_run_group_tests(tests, every_call_setup, live_server_teardown);
-}
+RUN_TESTS(every_call_setup, live_server_teardown)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/fleet_test.c - what many processes report is what they did: totals against a log
  * that the test keeps itself, processes that are killed, and the history. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +12,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "live.h"
 #include "proxy.h"
@@ -145,14 +143,13 @@ static void totals_agree(const dibs_fleet_row *row, const worker_log *log)
   assert_true(row->since_us > 0);
 }
 
-static void totals_are_what_the_processes_did(void **state)
+TEST(totals_are_what_the_processes_did)
 {
   dibs_client *c;
   pid_t pids[WORKERS + SHORT];
   worker_log done = { 0 }, killed = { 0 };
   dibs_fleet_row row;
 
-  (void)state;
   logs = mmap(NULL, (WORKERS + SHORT) * sizeof(*logs), PROT_READ | PROT_WRITE,
               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(logs != MAP_FAILED);
@@ -182,7 +179,7 @@ static void totals_are_what_the_processes_did(void **state)
   assert_null(dibs_close(c));
 }
 
-static void the_history_shows_names_of_any_bytes(void **state)
+TEST(the_history_shows_names_of_any_bytes)
 {
   static const char *const names[] = { "a\nb", "say \"hi\"\\", "\x1b[31mred", "\xff\xfe\x80" };
   dibs_history_options wanted = DIBS_HISTORY_OPTIONS_INIT;
@@ -190,7 +187,6 @@ static void the_history_shows_names_of_any_bytes(void **state)
   dibs_client *c, *reader = live_open(live_url());
   dibs_history *h = NULL;
 
-  (void)state;
   o.note = "night\njob";
   c = live_open_with(live_url(), &o);
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -234,13 +230,12 @@ static bool is_gone(void *client)
   return row_of(client, "long").holding == 0;
 }
 
-static void what_is_held_is_shown_while_the_client_lives(void **state)
+TEST(what_is_held_is_shown_while_the_client_lives)
 {
   dibs_options o = options_of();
   dibs_client *c = live_open_with(live_url(), &o), *reader = live_open(live_url());
   dibs_hold *hold = live_lock(c, "long:1", 20000);
 
-  (void)state;
   assert_true(live_until(8000, is_shown, reader));
   live_expect_ok(dibs_release(hold));
   assert_null(dibs_close(c));
@@ -249,7 +244,7 @@ static void what_is_held_is_shown_while_the_client_lives(void **state)
 }
 
 /* It asks for what each client holds, after all else. */
-static void a_fleet_whose_last_reply_is_lost_is_unreachable(void **state)
+TEST(a_fleet_whose_last_reply_is_lost_is_unreachable)
 {
   const struct test_proxy_chances silent = { .seed = 1, .word = "gauges", .silence = 10000 };
   dibs_options o = options_of();
@@ -258,7 +253,6 @@ static void a_fleet_whose_last_reply_is_lost_is_unreachable(void **state)
   dibs_fleet *read = NULL;
   dibs_hold *hold;
 
-  (void)state;
   live_needs_one_server();
   proxy = test_proxy_start(live_server);
   c = live_open_with(live_url(), &o);
@@ -280,12 +274,11 @@ static void a_fleet_whose_last_reply_is_lost_is_unreachable(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void nothing_is_written_with_report_off(void **state)
+TEST(nothing_is_written_with_report_off)
 {
   dibs_options o = options_of();
   dibs_client *c, *reader = live_open(live_url());
 
-  (void)state;
   o.report_ms = DIBS_REPORT_OFF;
   c = live_open_with(live_url(), &o);
   live_expect_ok(dibs_release(live_lock(c, "silent:1", 20000)));
@@ -295,14 +288,13 @@ static void nothing_is_written_with_report_off(void **state)
 }
 
 /* A parked lease is taken again without an acquisition: retake.c. */
-static void a_parked_lock_that_is_taken_again_counts_each_time(void **state)
+TEST(a_parked_lock_that_is_taken_again_counts_each_time)
 {
   dibs_options o = options_of();
   dibs_client *c = live_open_with(live_url(), &o), *reader = live_open(live_url());
   dibs_lock_options lock = live_lock_options(60000, 60000);
   dibs_fleet_row row;
 
-  (void)state;
   live_needs_one_server();
   lock.linger_ms = 60000;
   for (int i = 0; i < 100; i++) {
@@ -320,7 +312,7 @@ static void a_parked_lock_that_is_taken_again_counts_each_time(void **state)
 }
 
 /* Rights as before there were reports: locks work, one warning, and no report after the first. */
-static void a_user_without_the_rights_is_warned_once(void **state)
+TEST(a_user_without_the_rights_is_warned_once)
 {
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_options o = options_of();
@@ -328,7 +320,6 @@ static void a_user_without_the_rights_is_warned_once(void **state)
   dibs_client *c;
   int64_t until;
 
-  (void)state;
   live_needs_one_server();
   assert_string_equal(test_server_command(live_server, "ACL SETUSER old on >pw ~dibs:* &dibs:* "
                                           "+@all -xadd -zadd -zrem -zremrangebyscore"), "OK");
@@ -350,14 +341,13 @@ static bool is_warned(void *events)
 }
 
 /* Rights are not what it lacks. */
-static void a_full_server_is_named_as_that(void **state)
+TEST(a_full_server_is_named_as_that)
 {
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_options o = options_of();
   dibs_client *c;
   dibs_hold *hold;
 
-  (void)state;
   live_needs_one_server();
   o.on_event = live_on_event;
   o.on_event_data = &events;
@@ -404,26 +394,10 @@ static void a_hold_is_young(int64_t shift_ms)
   (void)test_server_stop(s);
 }
 
-static void ages_are_by_the_servers_clock(void **state)
+TEST(ages_are_by_the_servers_clock)
 {
-  (void)state;
   a_hold_is_young(3600000);
   a_hold_is_young(-3600000);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(totals_are_what_the_processes_did),
-    cmocka_unit_test(the_history_shows_names_of_any_bytes),
-    cmocka_unit_test(what_is_held_is_shown_while_the_client_lives),
-    cmocka_unit_test(a_fleet_whose_last_reply_is_lost_is_unreachable),
-    cmocka_unit_test(nothing_is_written_with_report_off),
-    cmocka_unit_test(a_parked_lock_that_is_taken_again_counts_each_time),
-    cmocka_unit_test(a_user_without_the_rights_is_warned_once),
-    cmocka_unit_test(a_full_server_is_named_as_that),
-    cmocka_unit_test(ages_are_by_the_servers_clock),
-  };
-
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
-}
+RUN_TESTS(live_server_setup, live_server_teardown)

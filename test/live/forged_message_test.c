@@ -2,13 +2,11 @@
 /* test/live/forged_message_test.c - who may only publish on the inboxes of others, and reads their
  * names in PUBSUB CHANNELS, makes no holder, ends no hold and leaves no token; and a name whose key
  * was driven to the last token is usable at once. SECURITY.md. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -134,26 +132,23 @@ static void wait_beside_forgeries(char mode)
   live_expect_ok(dibs_release(hold));
 }
 
-static void a_forged_grant_makes_no_second_holder(void **state)
+TEST(a_forged_grant_makes_no_second_holder)
 {
-  (void)state;
   wait_beside_forgeries('m');
 }
 
-static void a_forged_share_makes_no_second_writer(void **state)
+TEST(a_forged_share_makes_no_second_writer)
 {
-  (void)state;
   wait_beside_forgeries('w');
 }
 
-static void a_forged_loss_ends_no_hold(void **state)
+TEST(a_forged_loss_ends_no_hold)
 {
   struct live_ask ask;
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = live_lock(holder, "xx", TTL_MS), *next;
   uint64_t token = dibs_hold_fence(hold) / FENCE_STEP;
 
-  (void)state;
   live_ask_init(&ask);
   live_ask_begin(&ask, holder, "xx", &o);        /* it listens from now on */
   assert_true(live_until(LIVE_LONG_MS, has_inbox, NULL));
@@ -235,37 +230,32 @@ static void hold_beside_one_who_knows(char mode)
   live_expect_ok(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)));
 }
 
-static void who_knows_a_lease_and_publishes_does_not_end_it(void **state)
+TEST(who_knows_a_lease_and_publishes_does_not_end_it)
 {
-  (void)state;
   hold_beside_one_who_knows('m');
 }
 
-static void nor_that_of_a_reader(void **state)
+TEST(nor_that_of_a_reader)
 {
-  (void)state;
   hold_beside_one_who_knows('r');
 }
 
-static void nor_that_of_a_writer(void **state)
+TEST(nor_that_of_a_writer)
 {
-  (void)state;
   hold_beside_one_who_knows('w');
 }
 
-static void nor_that_of_permits(void **state)
+TEST(nor_that_of_permits)
 {
-  (void)state;
   hold_beside_one_who_knows('p');
 }
 
-static void who_knows_an_ask_and_publishes_does_not_end_its_wait(void **state)
+TEST(who_knows_an_ask_and_publishes_does_not_end_its_wait)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   static struct live_ask ask;
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect_ok(take(holder, 'w', false, &hold));
   begin(&ask, waiter, 'r', &o);
   assert_true(live_until(LIVE_LONG_MS, has_waiter, "xx"));
@@ -277,11 +267,10 @@ static void who_knows_an_ask_and_publishes_does_not_end_its_wait(void **state)
   live_expect_ok(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)));
 }
 
-static void a_name_driven_to_the_last_token_is_usable_at_once(void **state)
+TEST(a_name_driven_to_the_last_token_is_usable_at_once)
 {
   static const char *const tokens[] = { "9007199254740900", "9007199254740985", "9007199254740991",
                                         "9007199254740992" };
-  (void)state;
   for (size_t i = 0; i < EXTREMES; i++) {
     dibs_hold *hold;
 
@@ -300,20 +289,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_SENTINEL))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(a_forged_grant_makes_no_second_holder, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_forged_share_makes_no_second_writer, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_forged_loss_ends_no_hold, setup, teardown),
-    cmocka_unit_test_setup_teardown(who_knows_a_lease_and_publishes_does_not_end_it, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(nor_that_of_a_reader, setup, teardown),
-    cmocka_unit_test_setup_teardown(nor_that_of_a_writer, setup, teardown),
-    cmocka_unit_test_setup_teardown(nor_that_of_permits, setup, teardown),
-    cmocka_unit_test_setup_teardown(who_knows_an_ask_and_publishes_does_not_end_its_wait, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_name_driven_to_the_last_token_is_usable_at_once, setup,
-                                    teardown),
-  };
 
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, setup, teardown);
 }

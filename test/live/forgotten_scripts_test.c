@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/forgotten_scripts_test.c - a server that forgets its scripts between any two calls
  * is not noticed, and only its own word for that brings the text of a script again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -25,14 +23,13 @@ static bool count_one(const dibs_inspection *seen, void *data)
   return true;
 }
 
-static void every_call_works_right_after_a_flush(void **state)
+TEST(every_call_works_right_after_a_flush)
 {
   char token[DIBS_TOKEN_SIZE];
   dibs_inspection *seen = NULL;
   dibs_hold *hold, *none = NULL;
   int held = 0;
 
-  (void)state;
   flush();
   hold = live_lock(client, "calls", 60000);
   flush();
@@ -59,12 +56,11 @@ static void every_call_works_right_after_a_flush(void **state)
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void renewals_survive_a_flush(void **state)
+TEST(renewals_survive_a_flush)
 {
   dibs_hold *hold = live_lock(client, "renewed", 600);
   uint64_t renewed = live_stats(client).renewed;
 
-  (void)state;
   for (int flushes = 0; flushes < 4; flushes++) {
     flush();
     while (live_stats(client).renewed == renewed && dibs_hold_state(hold) != DIBS_HOLD_GONE)
@@ -75,13 +71,12 @@ static void renewals_survive_a_flush(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void waiting_and_leaving_survive_a_flush(void **state)
+TEST(waiting_and_leaving_survive_a_flush)
 {
   dibs_lock_options o = live_lock_options(5000, 0);
   dibs_hold *hold = live_lock(other, "queue", 60000);
   struct live_ask stays, leaves;
 
-  (void)state;
   live_ask_init(&stays);
   live_ask_init(&leaves);
   flush();
@@ -107,11 +102,10 @@ static void *flush_again_and_again(void *data)
   return NULL;
 }
 
-static void flushes_at_any_moment_are_not_noticed(void **state)
+TEST(flushes_at_any_moment_are_not_noticed)
 {
   pthread_t thread;
 
-  (void)state;
   atomic_store(&is_over, false);
   assert_int_equal(pthread_create(&thread, NULL, flush_again_and_again, live_server), 0);
   for (long run = live_times(500); run > 0; run--)
@@ -131,13 +125,12 @@ static long calls_of(const char *command)
   return at == NULL ? 0 : atol(at + strlen(key));
 }
 
-static void the_text_is_sent_only_when_it_is_missing(void **state)
+TEST(the_text_is_sent_only_when_it_is_missing)
 {
   live_needs_one_view();
   dibs_client *fresh = live_open(live_url());
   long texts;
 
-  (void)state;
   assert_int_equal(live_try(fresh, "text"), DIBS_OK);      /* known from now on */
   texts = calls_of("eval");
   for (int i = 0; i < 50; i++)
@@ -151,25 +144,12 @@ static void the_text_is_sent_only_when_it_is_missing(void **state)
   fresh = dibs_close(fresh);
 }
 
-static void a_restarted_server_is_taught_again(void **state)
+TEST(a_restarted_server_is_taught_again)
 {
   live_needs_one_server();
-  (void)state;
   test_server_restart(live_server, true);
   live_expect_free(client, "restarted", LIVE_LONG_MS);
   live_expect_free(other, "restarted", LIVE_LONG_MS);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_call_works_right_after_a_flush),
-    cmocka_unit_test(renewals_survive_a_flush),
-    cmocka_unit_test(waiting_and_leaving_survive_a_flush),
-    cmocka_unit_test(flushes_at_any_moment_are_not_noticed),
-    cmocka_unit_test(the_text_is_sent_only_when_it_is_missing),
-    cmocka_unit_test(a_restarted_server_is_taught_again),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

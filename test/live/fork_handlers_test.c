@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/fork_handlers_test.c - handlers of pthread_atfork() that the program has itself, with a
  * mutex under which its threads call the library: fork() returns, and they may call it, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -77,12 +75,11 @@ static void *lock_under_the_mutex(void *data)
   return NULL;
 }
 
-static void fork_returns_while_a_thread_calls_under_a_mutex_of_the_handlers(void **state)
+TEST(fork_returns_while_a_thread_calls_under_a_mutex_of_the_handlers)
 {
   pthread_t thread;
   int how;
 
-  (void)state;
   assert_int_equal(pthread_create(&thread, NULL, lock_under_the_mutex, NULL), 0);
   for (long run = live_times(100); run > 0; run--) {
     pid_t child = fork();
@@ -102,10 +99,7 @@ int main(void)
 {
   if (live_is_lost_to_tsan())
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(fork_returns_while_a_thread_calls_under_a_mutex_of_the_handlers),
-  };
 
   (void)alarm(100);          /* a fork that does not return ends this program */
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

@@ -2,14 +2,12 @@
 /* test/live/fork_in_handler_test.c - a signal handler that forks while its thread is in a call of
  * the library: the child sends nothing and takes nothing, whatever it does, and the parent's call
  * ends as if there was none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -182,11 +180,10 @@ static dibs_client *open_without_threads(void)
   return live_open_with(live_url(), &o);
 }
 
-static void a_child_that_goes_on_in_the_call_gets_nothing(void **state)
+TEST(a_child_that_goes_on_in_the_call_gets_nothing)
 {
   dibs_client *other;
 
-  (void)state;
   live_needs_one_server();
   other = open_without_threads();
   assert_int_equal(pipe(child_pipe), 0);
@@ -243,9 +240,8 @@ static void call_until_it_has_forked(uint32_t flags)
   _exit(ENDED);
 }
 
-static void a_child_that_calls_in_the_handler_is_refused_and_ends(void **state)
+TEST(a_child_that_calls_in_the_handler_is_refused_and_ends)
 {
-  (void)state;
   live_needs_one_server();
   expect_end(start(call_until_it_has_forked, DIBS_CLIENT_NO_THREAD));
 }
@@ -254,12 +250,6 @@ int main(void)
 {
   if (live_is_lost_to_tsan())        /* it also refuses to let a handler call what this one calls */
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(a_child_that_goes_on_in_the_call_gets_nothing,
-                                    live_server_setup, live_server_teardown),
-    cmocka_unit_test_setup_teardown(a_child_that_calls_in_the_handler_is_refused_and_ends,
-                                    live_server_setup, live_server_teardown),
-  };
 
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, live_server_setup, live_server_teardown);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/fork_test.c - a child inherits nothing: its handles say so, it sends no
  * byte, and the parent's lock outlives whatever becomes of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <signal.h>
@@ -126,13 +124,12 @@ static int all_answers_are_forked(void)
   return client == NULL ? 0 : 250;
 }
 
-static void a_child_is_told_and_sends_nothing(void **state)
+TEST(a_child_is_told_and_sends_nothing)
 {
   live_needs_one_server();
   uint64_t passed = test_proxy_counts(proxy).passed_to_server;
   uint64_t open = test_proxy_counts(proxy).open;
 
-  (void)state;
   assert_int_equal(fork_and_run(all_answers_are_forked), 0);
   assert_int_equal(test_proxy_counts(proxy).passed_to_server, passed);
   assert_int_equal(test_proxy_counts(proxy).open, open);
@@ -156,9 +153,8 @@ static int run_another_program(void)
   return 100;
 }
 
-static void the_lock_outlives_exit_exec_and_crash_of_a_child(void **state)
+TEST(the_lock_outlives_exit_exec_and_crash_of_a_child)
 {
-  (void)state;
   assert_int_equal(fork_and_run(leave), 0);
   expect_parent_is_well();
   assert_int_equal(fork_and_run(run_another_program), 0);
@@ -186,9 +182,8 @@ static int open_anew(void)
   return 0;
 }
 
-static void a_child_may_open_a_client_of_its_own(void **state)
+TEST(a_child_may_open_a_client_of_its_own)
 {
-  (void)state;
   assert_int_equal(fork_and_run(open_anew), 0);
   expect_parent_is_well();
 }
@@ -230,11 +225,10 @@ static int answer_at_once(void)
   return CHILD_MAY_ALLOCATE ? open_anew() : 0;
 }
 
-static void a_fork_amid_calls_of_other_threads_is_no_different(void **state)
+TEST(a_fork_amid_calls_of_other_threads_is_no_different)
 {
   pthread_t thread;
 
-  (void)state;
   atomic_store(&is_over, false);
   assert_int_equal(pthread_create(&thread, NULL, keep_busy, NULL), 0);
   for (long run = live_times(30); run > 0; run--)
@@ -253,11 +247,10 @@ static int close_at_once(void)
 }
 
 /* What is freed there must not be a copy of what was being changed here. */
-static void a_child_may_close_amid_calls_of_the_parents_threads(void **state)
+TEST(a_child_may_close_amid_calls_of_the_parents_threads)
 {
   pthread_t threads[3];
 
-  (void)state;
   atomic_store(&is_over, false);
   for (int i = 0; i < 3; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, keep_busy, NULL), 0);
@@ -309,14 +302,13 @@ static bool has_connections(void *count)
   return connections() == *(int *)count;
 }
 
-static void what_the_parent_closes_is_closed_although_a_child_has_it(void **state)
+TEST(what_the_parent_closes_is_closed_although_a_child_has_it)
 {
   live_needs_one_view();
   int before = connections();
   dibs_client *own = live_open(live_url());
   pid_t child;
 
-  (void)state;
   assert_int_equal(live_try(own, "own"), DIBS_OK);
   assert_int_equal(connections(), before + 1);
   child = clone_and_stay();
@@ -349,14 +341,13 @@ static int64_t cpu_ms(void)
   return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-static void a_connection_that_broke_costs_nothing_although_a_child_has_it(void **state)
+TEST(a_connection_that_broke_costs_nothing_although_a_child_has_it)
 {
   live_needs_one_view();
   dibs_client *own = live_open(live_url());
   pid_t child;
   int64_t used;
 
-  (void)state;
   assert_int_equal(live_try(own, "own"), DIBS_OK);
   child = clone_and_stay();
   cut_the_newest();
@@ -372,15 +363,6 @@ int main(void)
 {
   if (live_is_lost_to_tsan())
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_child_is_told_and_sends_nothing),
-    cmocka_unit_test(the_lock_outlives_exit_exec_and_crash_of_a_child),
-    cmocka_unit_test(a_child_may_open_a_client_of_its_own),
-    cmocka_unit_test(a_fork_amid_calls_of_other_threads_is_no_different),
-    cmocka_unit_test(a_child_may_close_amid_calls_of_the_parents_threads),
-    cmocka_unit_test(what_the_parent_closes_is_closed_although_a_child_has_it),
-    cmocka_unit_test(a_connection_that_broke_costs_nothing_although_a_child_has_it),
-  };
 
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

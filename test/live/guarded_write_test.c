@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/guarded_write_test.c - a holder that slept through the end of its lease writes
  * with its old fence, and is refused (S2); guarded writes whose answers are lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -116,7 +114,7 @@ static void holder_end(holder *h)
   assert_int_equal(WEXITSTATUS(how), 0);
 }
 
-static void a_holder_that_slept_past_its_lease_is_fenced(void **state)
+TEST(a_holder_that_slept_past_its_lease_is_fenced)
 {
   live_needs_keys();
   holder h = holder_start();
@@ -124,7 +122,6 @@ static void a_holder_that_slept_past_its_lease_is_fenced(void **state)
   char wrote[32], released[32];
   dibs_hold *hold;
 
-  (void)state;
   assert_int_equal(fscanf(h.says, "%llu", &old), 1);
   holder_stop(&h);
   hold = live_lock(far, "sleeper", 5000);          /* as soon as that lease is over */
@@ -143,12 +140,11 @@ static void a_holder_that_slept_past_its_lease_is_fenced(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void fences_rise_also_when_the_key_of_the_lock_is_gone(void **state)
+TEST(fences_rise_also_when_the_key_of_the_lock_is_gone)
 {
   live_needs_keys();
   uint64_t last = 0;
 
-  (void)state;
   for (int i = 0; i < 20; i++) {
     dibs_hold *hold = live_lock(far, "rising", 5000);
     uint64_t fence = dibs_hold_fence(hold);
@@ -163,14 +159,13 @@ static void fences_rise_also_when_the_key_of_the_lock_is_gone(void **state)
 
 /* ---- what a guarded write does ---- */
 
-static void each_guarded_write_writes_and_is_refused_when_older(void **state)
+TEST(each_guarded_write_writes_and_is_refused_when_older)
 {
   live_needs_keys();
   const dibs_field fields[] = { { "name", "Anna", 4 }, { "empty", NULL, 0 } };
   const char *const names[] = { "name" };
   int64_t sum = 0;
 
-  (void)state;
   live_expect(far, dibs_guarded_hset(far, "person", 5, fields, 2), DIBS_OK);
   assert_string_equal(test_server_command(live_server, "HGET person name"), "Anna");
   live_expect_refused(far, dibs_guarded_hset(far, "person", 4, fields, 2), DIBS_FENCED);
@@ -206,13 +201,12 @@ static void expect_read(const char *key, const char *field, const char *wanted, 
   value = dibs_value_free(value);
 }
 
-static void a_read_has_the_value_and_the_fence_of_the_last_write(void **state)
+TEST(a_read_has_the_value_and_the_fence_of_the_last_write)
 {
   live_needs_keys();
   const dibs_field fields[] = { { "name", "Anna", 4 }, { "empty", NULL, 0 } };
   dibs_value *value = NULL;
 
-  (void)state;
   expect_read("read", NULL, NULL, 0);
   live_expect(far, set(far, "read", 9007199254740993u, "v"), DIBS_OK);
   live_expect_refused(far, set(far, "read", 9007199254740992u, "old"), DIBS_FENCED);
@@ -232,14 +226,13 @@ static void a_read_has_the_value_and_the_fence_of_the_last_write(void **state)
   expect_read("people", "none", NULL, 5);
 }
 
-static void a_read_that_is_refused_says_why_and_sets_nothing(void **state)
+TEST(a_read_that_is_refused_says_why_and_sets_nothing)
 {
   live_needs_keys();
   char too_long[514], *big = calloc(1, DIBS_DATA_MAX + 1);
   dibs_value *value = NULL;
   uint64_t fence = 77;
 
-  (void)state;
   assert_non_null(big);
   memset(too_long, 'x', 513);
   too_long[513] = 0;
@@ -289,7 +282,7 @@ static void *write_fences(void *data)
   return data;
 }
 
-static void the_value_and_the_fence_of_a_read_are_of_one_moment(void **state)
+TEST(the_value_and_the_fence_of_a_read_are_of_one_moment)
 {
   live_needs_keys();
   dibs_value *value = NULL;
@@ -297,7 +290,6 @@ static void the_value_and_the_fence_of_a_read_are_of_one_moment(void **state)
   pthread_t thread;
   void *is_done;
 
-  (void)state;
   live_expect(far, set(far, "moment", 1, "1"), DIBS_OK);
   assert_int_equal(pthread_create(&thread, NULL, write_fences, near), 0);
   while (fence < RISES) {
@@ -311,13 +303,12 @@ static void the_value_and_the_fence_of_a_read_are_of_one_moment(void **state)
   assert_non_null(is_done);
 }
 
-static void values_are_bytes_and_may_be_long(void **state)
+TEST(values_are_bytes_and_may_be_long)
 {
   live_needs_keys();
   size_t size = 3u << 20;
   char *value = calloc(1, size);
 
-  (void)state;
   assert_non_null(value);
   value[size - 1] = 'x';
   live_expect(far, dibs_guarded_set(far, "long", 1, value, size, 60000), DIBS_OK);
@@ -329,19 +320,17 @@ static void values_are_bytes_and_may_be_long(void **state)
   free(value);
 }
 
-static void a_server_that_forgot_the_scripts_is_told_them(void **state)
+TEST(a_server_that_forgot_the_scripts_is_told_them)
 {
   live_needs_keys();
-  (void)state;
   test_server_command(live_server, "SCRIPT FLUSH");
   live_expect(far, set(far, "told", 1, "v"), DIBS_OK);
   assert_string_equal(stored("told"), "v");
 }
 
-static void a_key_of_another_kind_is_told_as_such(void **state)
+TEST(a_key_of_another_kind_is_told_as_such)
 {
   live_needs_keys();
-  (void)state;
   test_server_command(live_server, "RPUSH kind x");
   live_expect(far, set(far, "kind", 1, "v"), DIBS_ERR_WRONG_TYPE);
   live_expect(far, dibs_guarded_incr(far, "kind", 1, 1, NULL), DIBS_ERR_WRONG_TYPE);
@@ -349,13 +338,12 @@ static void a_key_of_another_kind_is_told_as_such(void **state)
   live_expect(far, dibs_guarded_incr(far, "words", 1, 1, NULL), DIBS_ERR_WRONG_TYPE);
 }
 
-static void bad_arguments_are_refused_and_named(void **state)
+TEST(bad_arguments_are_refused_and_named)
 {
   live_needs_keys();
   const dibs_field nameless = { NULL, "v", 1 }, fine = { "f", "v", 1 };
   const char *const null_name[] = { NULL };
 
-  (void)state;
 #define REFUSES(call, word)                                                                   \
   do {                                                                                        \
     live_expect(far, (call), DIBS_ERR_ARGUMENT);                                              \
@@ -382,7 +370,7 @@ static void bad_arguments_are_refused_and_named(void **state)
 }
 
 /* A longer one would wait for room in the connection's output that there never is. */
-static void the_longest_value_is_written_and_a_longer_one_named(void **state)
+TEST(the_longest_value_is_written_and_a_longer_one_named)
 {
   live_needs_one_server();
   char *big = calloc(1, DIBS_GUARDED_MAX + 1);
@@ -391,7 +379,6 @@ static void the_longest_value_is_written_and_a_longer_one_named(void **state)
                                 { "b", big, DIBS_GUARDED_MAX / 2 - 1 } };
   dibs_client *patient;
 
-  (void)state;
   assert_non_null(big);
   options.command_timeout_ms = LIVE_LONG_MS;       /* so much takes its time on a busy machine */
   patient = live_open_with(live_url(), &options);
@@ -409,7 +396,7 @@ static void the_longest_value_is_written_and_a_longer_one_named(void **state)
 }
 
 /* What SECURITY.md says that guarded writes need, and no more. */
-static void the_documented_permissions_are_enough(void **state)
+TEST(the_documented_permissions_are_enough)
 {
   live_needs_one_server();
   const dibs_field field = { "f", "v", 1 };
@@ -418,7 +405,6 @@ static void the_documented_permissions_are_enough(void **state)
   dibs_client *weak;
   char url[256];
 
-  (void)state;
   assert_string_equal(
     test_server_command(live_server,
                         "ACL SETUSER weak on >w resetkeys ~dibs:* ~acl:* -@all +evalsha +eval "
@@ -443,13 +429,12 @@ static void the_documented_permissions_are_enough(void **state)
 
 /* Others hold at the same time, and the fences of readers have no order: a valid one would be
  * refused as old. */
-static void fences_of_holds_that_are_not_exclusive_are_refused_by_name(void **state)
+TEST(fences_of_holds_that_are_not_exclusive_are_refused_by_name)
 {
   dibs_lock_options o = live_lock_options(20000, LIVE_LONG_MS);
   dibs_hold *hold = NULL, *other = NULL;
   uint64_t fence;
 
-  (void)state;
   live_needs_answer(dibs_semaphore_set(far, dibs_text("pool"), 2, 0, NULL));
   live_expect(far, dibs_acquire(far, DIBS_READ("page"), &o, &hold), DIBS_OK);
   live_expect(near, dibs_acquire(near, DIBS_READ("page"), &o, &other), DIBS_OK);
@@ -480,9 +465,8 @@ static void fences_of_holds_that_are_not_exclusive_are_refused_by_name(void **st
   test_server_command(live_server, "DEL shared dibs:f:{shared} dibs:m:{pool}");
 }
 
-static void the_rule_for_other_stores_lets_in_the_same_and_the_newer(void **state)
+TEST(the_rule_for_other_stores_lets_in_the_same_and_the_newer)
 {
-  (void)state;
   assert_true(dibs_fence_admits(0, 1));
   assert_true(dibs_fence_admits(7, 7));
   assert_true(dibs_fence_admits(9007199254740992u, 9007199254740993u));
@@ -502,13 +486,12 @@ static uint64_t lose_next(void)
   return cuts;
 }
 
-static void a_sum_whose_answer_was_lost_counts_once(void **state)
+TEST(a_sum_whose_answer_was_lost_counts_once)
 {
   live_needs_one_server();
   uint64_t cuts = lose_next();
   int64_t sum = 0;
 
-  (void)state;
   live_expect(near, dibs_guarded_incr(near, "lost", 1, 5, &sum), DIBS_OK);
   assert_true(test_proxy_wait_for_cuts(proxy, cuts + 1, LIVE_LONG_MS));
   promise_kept(sum == 5 && strcmp(stored("lost"), "5") == 0, "a sum of 5 is %lld, stored %s",
@@ -517,13 +500,12 @@ static void a_sum_whose_answer_was_lost_counts_once(void **state)
   assert_int_equal(sum, 10);
 }
 
-static void a_read_whose_answer_was_lost_is_repeated(void **state)
+TEST(a_read_whose_answer_was_lost_is_repeated)
 {
   live_needs_one_server();
   uint64_t cuts, fence = 0;
   dibs_value *value = NULL;
 
-  (void)state;
   live_expect(near, set(near, "reread", 4, "v"), DIBS_OK);
   live_expect(near, dibs_guarded_get(near, "reread", &value, NULL), DIBS_OK);
   value = dibs_value_free(value);
@@ -535,13 +517,12 @@ static void a_read_whose_answer_was_lost_is_repeated(void **state)
   value = dibs_value_free(value);
 }
 
-static void a_read_without_an_answer_is_unreachable(void **state)
+TEST(a_read_without_an_answer_is_unreachable)
 {
   live_needs_one_server();
   dibs_value *value = NULL;
   uint64_t fence = 77;
 
-  (void)state;
   live_expect(near, set(near, "unread", 4, "v"), DIBS_OK);
   test_proxy_black_hole(proxy, TEST_TO_CLIENT);
   live_expect(near, dibs_guarded_get(near, "unread", &value, &fence), DIBS_ERR_UNREACHABLE);
@@ -570,12 +551,11 @@ static void sum_unheard(const char *key, uint64_t fence, int64_t by)
   test_proxy_pass(proxy, TEST_BOTH);
 }
 
-static void a_sum_that_the_program_repeats_counts_once(void **state)
+TEST(a_sum_that_the_program_repeats_counts_once)
 {
   live_needs_one_server();
   int64_t sum = 0;
 
-  (void)state;
   sum_unheard("unheard", 3, 5);
   live_expect(near, dibs_guarded_incr(near, "unheard", 3, 5, &sum), DIBS_OK);
   promise_kept(sum == 5, "a repeated sum counted twice, or not: %lld", (long long)sum);
@@ -585,12 +565,11 @@ static void a_sum_that_the_program_repeats_counts_once(void **state)
   assert_string_equal(stored("unheard"), "10");
 }
 
-static void a_repeated_sum_counts_once_also_behind_a_newer_fence(void **state)
+TEST(a_repeated_sum_counts_once_also_behind_a_newer_fence)
 {
   live_needs_one_server();
   int64_t sum = 0;
 
-  (void)state;
   sum_unheard("passed", 3, 5);
   live_expect(far, dibs_guarded_incr(far, "passed", 4, 100, &sum), DIBS_OK);
   assert_int_equal(sum, 105);
@@ -601,12 +580,11 @@ static void a_repeated_sum_counts_once_also_behind_a_newer_fence(void **state)
   promise_kept(strcmp(stored("passed"), "105") == 0, "105 is %s", stored("passed"));
 }
 
-static void other_sums_go_on_beside_one_that_was_not_heard(void **state)
+TEST(other_sums_go_on_beside_one_that_was_not_heard)
 {
   live_needs_one_server();
   int64_t sum = 0;
 
-  (void)state;
   sum_unheard("beside", 3, 5);
   live_expect(near, dibs_guarded_incr(near, "beside", 3, 1, &sum), DIBS_OK);
   assert_int_equal(sum, 6);
@@ -618,10 +596,9 @@ static void other_sums_go_on_beside_one_that_was_not_heard(void **state)
 }
 
 /* A server that stalls: what was asked is executed when the caller has long given up. */
-static void a_write_unheard_of_is_not_told_as_done(void **state)
+TEST(a_write_unheard_of_is_not_told_as_done)
 {
   live_needs_one_server();
-  (void)state;
   test_proxy_black_hole(proxy, TEST_BOTH);
   live_expect(near, set(near, "never", 1, "v"), DIBS_UNKNOWN);
   test_proxy_pass(proxy, TEST_BOTH);
@@ -672,7 +649,7 @@ static void set_in_a_callback(const dibs_error *error, void *data)
   memset(value, 'x', sizeof(value) - 1);
 }
 
-static void each_guarded_write_has_a_form_with_a_callback(void **state)
+TEST(each_guarded_write_has_a_form_with_a_callback)
 {
   live_needs_keys();
   const dibs_field fields[] = { { "a", "1", 1 }, { "b", "2", 1 } };
@@ -680,7 +657,6 @@ static void each_guarded_write_has_a_form_with_a_callback(void **state)
   struct live_ending e = { .client = far };
   struct sum_ending sum = { .sum = 0 };
 
-  (void)state;
 #define WRITES(call, how)                                                                     \
   do {                                                                                        \
     e = (struct live_ending){ .client = far };                                                \
@@ -707,7 +683,7 @@ static void each_guarded_write_has_a_form_with_a_callback(void **state)
 }
 
 /* The server executes it nevertheless: the same sum again is that one. */
-static void a_cancelled_sum_is_unknown_and_counts_once(void **state)
+TEST(a_cancelled_sum_is_unknown_and_counts_once)
 {
   live_needs_one_server();
   dibs_options o = live_options();
@@ -716,7 +692,6 @@ static void a_cancelled_sum_is_unknown_and_counts_once(void **state)
   dibs_client *patient;
   int64_t sum = 0;
 
-  (void)state;
   o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
   patient = live_open_with(live_url_by(proxy), &o);
   live_expect(patient, dibs_guarded_incr(patient, "warm_sum", 1, 1, NULL), DIBS_OK);
@@ -754,14 +729,13 @@ static void *add(void *number)
 
 /* Some threads add the same: a call may end what another thread began, and the other way
  * round; as all repeat, the sum is exact. */
-static void many_threads_over_a_line_that_is_cut_often_count_exactly(void **state)
+TEST(many_threads_over_a_line_that_is_cut_often_count_exactly)
 {
   live_needs_one_server();
   pthread_t threads[ADDERS];
   int64_t wanted = 0, sum = 0;
   int before = live_faults();
 
-  (void)state;
   live_expect(near, dibs_guarded_incr(near, "cut often", 9, 0, NULL), DIBS_OK);
   for (intptr_t i = 0; i < ADDERS; i++) {
     assert_int_equal(pthread_create(&threads[i], NULL, add, (void *)(i % 5 + 1)), 0);
@@ -801,34 +775,7 @@ static int teardown(void **state)
 
 int main(int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_holder_that_slept_past_its_lease_is_fenced),
-    cmocka_unit_test(fences_rise_also_when_the_key_of_the_lock_is_gone),
-    cmocka_unit_test(each_guarded_write_writes_and_is_refused_when_older),
-    cmocka_unit_test(a_read_has_the_value_and_the_fence_of_the_last_write),
-    cmocka_unit_test(a_read_that_is_refused_says_why_and_sets_nothing),
-    cmocka_unit_test(the_value_and_the_fence_of_a_read_are_of_one_moment),
-    cmocka_unit_test(values_are_bytes_and_may_be_long),
-    cmocka_unit_test(a_server_that_forgot_the_scripts_is_told_them),
-    cmocka_unit_test(a_key_of_another_kind_is_told_as_such),
-    cmocka_unit_test(bad_arguments_are_refused_and_named),
-    cmocka_unit_test(the_longest_value_is_written_and_a_longer_one_named),
-    cmocka_unit_test(the_documented_permissions_are_enough),
-    cmocka_unit_test(fences_of_holds_that_are_not_exclusive_are_refused_by_name),
-    cmocka_unit_test(the_rule_for_other_stores_lets_in_the_same_and_the_newer),
-    cmocka_unit_test(a_read_whose_answer_was_lost_is_repeated),
-    cmocka_unit_test(a_read_without_an_answer_is_unreachable),
-    cmocka_unit_test(a_sum_whose_answer_was_lost_counts_once),
-    cmocka_unit_test(a_sum_that_the_program_repeats_counts_once),
-    cmocka_unit_test(a_repeated_sum_counts_once_also_behind_a_newer_fence),
-    cmocka_unit_test(other_sums_go_on_beside_one_that_was_not_heard),
-    cmocka_unit_test(a_write_unheard_of_is_not_told_as_done),
-    cmocka_unit_test(each_guarded_write_has_a_form_with_a_callback),
-    cmocka_unit_test(a_cancelled_sum_is_unknown_and_counts_once),
-    cmocka_unit_test(many_threads_over_a_line_that_is_cut_often_count_exactly),
-  };
-
   if (argc == 2 && strcmp(argv[0], "holder") == 0)
     return be_holder(argv[1]);
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

@@ -2,14 +2,12 @@
 /* test/live/half_moved_test.c - slots that are on their way to another node: the node that has
  * them answers for no key that is gone, not even to the script that removed it. No script
  * loses what it would have written behind a removal (doc/design/protocol.md 15). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "one_cluster.h"
 
@@ -77,9 +75,8 @@ static void expect_fence(const char *fence)
     fail_msg("the fence is %s", value);
 }
 
-static void a_guarded_removal_leaves_its_fence(void **state)
+TEST(a_guarded_removal_leaves_its_fence)
 {
-  (void)state;
   live_expect(client, dibs_guarded_set(client, name, 5, "v", 1, 0), DIBS_OK);
   begin();
   live_expect(client, dibs_guarded_del(client, name, 9), DIBS_OK);
@@ -89,12 +86,11 @@ static void a_guarded_removal_leaves_its_fence(void **state)
                       DIBS_FENCED);
 }
 
-static void a_guarded_removal_of_the_last_field_leaves_its_fence(void **state)
+TEST(a_guarded_removal_of_the_last_field_leaves_its_fence)
 {
   const dibs_field field = { "f", "v", 1 };
   const char *const names[] = { "f" };
 
-  (void)state;
   live_expect(client, dibs_guarded_hset(client, name, 5, &field, 1), DIBS_OK);
   begin();
   live_expect(client, dibs_guarded_hdel(client, name, 9, names, 1), DIBS_OK);
@@ -111,11 +107,10 @@ static void latch_set(int64_t count)
 }
 
 /* Its change has a key of its own, which is never there before: so no script begins. */
-static void a_latch_is_not_changed_by_halves(void **state)
+TEST(a_latch_is_not_changed_by_halves)
 {
   int64_t left = -1;
 
-  (void)state;
   latch_set(2);
   live_expect(client, dibs_latch_down(client, name, 1, "first", &left), DIBS_OK);
   begin();
@@ -130,11 +125,10 @@ static void a_latch_is_not_changed_by_halves(void **state)
   assert_int_equal(left, 0);
 }
 
-static void a_latch_that_is_armed_anew_keeps_its_hash(void **state)
+TEST(a_latch_that_is_armed_anew_keeps_its_hash)
 {
   int64_t left = -1;
 
-  (void)state;
   latch_set(1);
   live_expect(client, dibs_latch_down(client, name, 1, "first", &left), DIBS_OK);
   begin();
@@ -148,13 +142,12 @@ static void a_latch_that_is_armed_anew_keeps_its_hash(void **state)
 
 /* ---- locks ---- */
 
-static void a_lease_is_not_lost_to_its_first_waiter(void **state)
+TEST(a_lease_is_not_lost_to_its_first_waiter)
 {
   dibs_hold *hold = live_lock(client, name, TTL_MS);
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   struct live_ask ask;
 
-  (void)state;
   begin();
   live_ask_init(&ask);
   live_ask_begin(&ask, other, name, &o);
@@ -166,15 +159,4 @@ static void a_lease_is_not_lost_to_its_first_waiter(void **state)
   live_expect(other, dibs_release(live_ask_granted(&ask, WAKE_MS)), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_guarded_removal_leaves_its_fence, next_slot),
-    cmocka_unit_test_setup(a_guarded_removal_of_the_last_field_leaves_its_fence, next_slot),
-    cmocka_unit_test_setup(a_latch_is_not_changed_by_halves, next_slot),
-    cmocka_unit_test_setup(a_latch_that_is_armed_anew_keeps_its_hash, next_slot),
-    cmocka_unit_test_setup(a_lease_is_not_lost_to_its_first_waiter, next_slot),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS_EACH(setup, teardown, next_slot, NULL)

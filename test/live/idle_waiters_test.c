@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/idle_waiters_test.c - a thousand blocked waiters cost next to nothing. Measured
  * for 3 s; DIBS_TEST_SCALE=20: for a minute. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <time.h>
@@ -44,7 +42,7 @@ static int64_t cpu_us(void)
   return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
 }
 
-static void a_thousand_waiters_rest(void **state)
+TEST(a_thousand_waiters_rest)
 {
   dibs_lock_options o = live_lock_options(30000, 0);
   dibs_hold *hold = live_lock(holder, "queue", 600000);
@@ -52,7 +50,6 @@ static void a_thousand_waiters_rest(void **state)
   uint64_t commands;
   int64_t used_us, end;
 
-  (void)state;
   for (int i = 0; i < WAITERS; i++) {
     live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], client, "queue", &o);
@@ -91,13 +88,12 @@ static bool all_are_blocked(void *data)
 }
 
 /* Threads in blocking calls, and holds that are renewed, rest just as well. */
-static void blocked_threads_rest(void **state)
+TEST(blocked_threads_rest)
 {
   dibs_hold *hold = live_lock(holder, "blocked", 600000);
   pthread_t threads[32];
   int64_t used_us, end;
 
-  (void)state;
   for (int i = 0; i < 32; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, wait_blocked, NULL), 0);
   assert_true(live_until(LIVE_LONG_MS, all_are_blocked, NULL));
@@ -115,12 +111,4 @@ static void blocked_threads_rest(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_thousand_waiters_rest),
-    cmocka_unit_test(blocked_threads_rest),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

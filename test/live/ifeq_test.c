@@ -2,14 +2,12 @@
 /* test/live/ifeq_test.c - where the server has SET with IFEQ, an uncontended lease is released
  * without a script, and leaves the same behind; in all other cases the script releases. Skipped
  * where the server has it not. doc/design/protocol.md 23. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_clients.h"
 
@@ -35,11 +33,10 @@ static long calls_of(const char *command)
   return line == NULL ? 0 : atol(line + strlen(word));
 }
 
-static void a_pair_is_one_script_and_one_command(void **state)
+TEST(a_pair_is_one_script_and_one_command)
 {
   uint64_t fence = 0;
 
-  (void)state;
   needs_ifeq();
   for (int i = 0; i < 20; i++) {
     dibs_hold *hold = live_lock(client, "pair", 30000);
@@ -53,12 +50,11 @@ static void a_pair_is_one_script_and_one_command(void **state)
 }
 
 /* The memory of the last grant, for as long as after the script. */
-static void it_leaves_what_the_script_leaves(void **state)
+TEST(it_leaves_what_the_script_leaves)
 {
   char held[200];
   dibs_hold *hold;
 
-  (void)state;
   needs_ifeq();
   hold = live_lock(client, "memory", 30000);
   (void)snprintf(held, sizeof(held), "%s", run("GET %s", live_key("memory")));
@@ -71,13 +67,12 @@ static void it_leaves_what_the_script_leaves(void **state)
   assert_in_range(atol(run("PTTL %s", live_key("memory"))), 3590000, 3600000);
 }
 
-static void a_waiter_gets_it_by_the_script(void **state)
+TEST(a_waiter_gets_it_by_the_script)
 {
   dibs_lock_options options = live_lock_options(30000, 20000);
   dibs_hold *hold;
   struct live_ask ask;
 
-  (void)state;
   needs_ifeq();
   hold = live_lock(client, "queue", 30000);
   live_ask_init(&ask);
@@ -89,11 +84,10 @@ static void a_waiter_gets_it_by_the_script(void **state)
 }
 
 /* A key that was deleted, and one that another client has by now. */
-static void what_is_no_longer_there_is_not_released(void **state)
+TEST(what_is_no_longer_there_is_not_released)
 {
   dibs_hold *hold, *taken;
 
-  (void)state;
   needs_ifeq();
   hold = live_lock(client, "gone", 30000);
   (void)run("DEL %s", live_key("gone"));
@@ -106,11 +100,10 @@ static void what_is_no_longer_there_is_not_released(void **state)
   live_expect_ok(dibs_release(taken));
 }
 
-static void a_full_server_releases(void **state)
+TEST(a_full_server_releases)
 {
   dibs_hold *hold;
 
-  (void)state;
   needs_ifeq();
   hold = live_lock(client, "full", 30000);
   (void)run("CONFIG SET maxmemory 1");
@@ -121,15 +114,7 @@ static void a_full_server_releases(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_pair_is_one_script_and_one_command),
-    cmocka_unit_test(it_leaves_what_the_script_leaves),
-    cmocka_unit_test(a_waiter_gets_it_by_the_script),
-    cmocka_unit_test(what_is_no_longer_there_is_not_released),
-    cmocka_unit_test(a_full_server_releases),
-  };
-
   if (live_is_beyond(LIVE_ONE))
     return 0;
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

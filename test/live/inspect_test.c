@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/inspect_test.c - who holds it, who waits, all of them, and taking it
  * away: dibs_inspect, dibs_list by SCAN, dibs_break of one very lease. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <unistd.h>
 
@@ -60,7 +58,7 @@ static void expect_this_process(const dibs_party *party)
   assert_string_equal(party->version, DIBS_VERSION);
 }
 
-static void a_holder_is_shown_with_all_about_it(void **state)
+TEST(a_holder_is_shown_with_all_about_it)
 {
   live_needs_keys();
   dibs_lock_options o = live_lock_options(60000, 0);
@@ -68,7 +66,6 @@ static void a_holder_is_shown_with_all_about_it(void **state)
   dibs_inspection *seen;
   dibs_hold *hold;
 
-  (void)state;
   hold = live_lock_with(holder, "shown", &o);
   seen = inspect("shown");
   assert_true(seen->is_held);
@@ -92,20 +89,19 @@ static bool has_note(void *note)
   return is_so;
 }
 
-static void a_note_of_one_hold_is_shown(void **state)
+TEST(a_note_of_one_hold_is_shown)
 {
   dibs_lock_options o = live_lock_options(60000, 0);
   char note[] = "invoice 42";
   dibs_hold *hold;
 
-  (void)state;
   o.note = note;
   hold = live_lock_with(holder, "noted", &o);
   assert_true(live_until(LIVE_LONG_MS, has_note, note));      /* sent after the grant */
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void waiters_are_shown_in_order(void **state)
+TEST(waiters_are_shown_in_order)
 {
   live_needs_keys();
   dibs_hold *hold = live_lock(holder, "queue", 60000);
@@ -113,7 +109,6 @@ static void waiters_are_shown_in_order(void **state)
   struct live_ask first, second;
   dibs_inspection *seen;
 
-  (void)state;
   live_ask_init(&first);
   live_ask_init(&second);
   live_ask_begin(&first, waiter, "queue", &o);
@@ -132,13 +127,12 @@ static void waiters_are_shown_in_order(void **state)
   assert_int_equal(dibs_release(live_ask_granted(&second, LIVE_LONG_MS)), DIBS_OK);
 }
 
-static void a_free_lock_is_shown_as_free(void **state)
+TEST(a_free_lock_is_shown_as_free)
 {
   live_needs_keys();
   dibs_inspection *seen = inspect("never-seen");
   uint64_t fence;
 
-  (void)state;
   assert_false(seen->is_held);
   assert_int_equal(seen->fence, 0);
   assert_int_equal(seen->remaining_ms, 0);
@@ -185,7 +179,7 @@ static long calls_of(const char *command)
   return at == NULL ? 0 : atol(at + strlen(key));
 }
 
-static void the_list_shows_all_of_the_prefix_by_scan(void **state)
+TEST(the_list_shows_all_of_the_prefix_by_scan)
 {
   live_needs_one_view();
   dibs_hold *holds[100];
@@ -195,7 +189,6 @@ static void the_list_shows_all_of_the_prefix_by_scan(void **state)
   long keys = calls_of("keys");
   char name[32];
 
-  (void)state;
   for (int i = 0; i < 100; i++) {
     (void)snprintf(name, sizeof(name), "list:%d", i);
     holds[i] = live_lock(holder, name, 60000);
@@ -229,13 +222,12 @@ static void the_list_shows_all_of_the_prefix_by_scan(void **state)
 }
 
 /* Names that clash with the key's own form, and names of any bytes. */
-static void odd_names_come_back_as_they_were(void **state)
+TEST(odd_names_come_back_as_they_were)
 {
   live_needs_one_view();
   static const char *const names[] = { "a{b}c", "{x}", "x{}", "a b", "*", "[a-z]", "x}y",
                                        "\xc3\xa4", "a\nb", "{", "\\" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     dibs_hold *hold = live_lock(holder, names[i], 60000);
     struct found all = { 0 };
@@ -253,7 +245,7 @@ static void odd_names_come_back_as_they_were(void **state)
 
 /* ---- break ---- */
 
-static void a_broken_lock_is_handed_on_and_its_holder_told(void **state)
+TEST(a_broken_lock_is_handed_on_and_its_holder_told)
 {
   live_needs_keys();
   struct live_loss loss = { .count = 0 };
@@ -262,7 +254,6 @@ static void a_broken_lock_is_handed_on_and_its_holder_told(void **state)
   dibs_inspection *seen;
   dibs_hold *hold;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(holder, "broken", &o);
@@ -286,7 +277,7 @@ static void a_broken_lock_is_handed_on_and_its_holder_told(void **state)
 }
 
 /* In a cluster each name has its own inbox: who waited for another one does not hear. */
-static void a_listening_holder_hears_of_the_break_at_once(void **state)
+TEST(a_listening_holder_hears_of_the_break_at_once)
 {
   live_needs_one_view();
   struct live_loss loss = { .count = 0 };
@@ -294,7 +285,6 @@ static void a_listening_holder_hears_of_the_break_at_once(void **state)
   dibs_hold *mine = live_lock(admin, "{ear}listen", 60000), *hold = NULL;
   dibs_inspection *seen;
 
-  (void)state;
   live_refused(dibs_lock(holder, "{ear}listen", &soon, &hold), DIBS_TIMED_OUT);
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -308,18 +298,4 @@ static void a_listening_holder_hears_of_the_break_at_once(void **state)
   assert_int_equal(dibs_release(mine), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_holder_is_shown_with_all_about_it),
-    cmocka_unit_test(a_note_of_one_hold_is_shown),
-    cmocka_unit_test(waiters_are_shown_in_order),
-    cmocka_unit_test(a_free_lock_is_shown_as_free),
-    cmocka_unit_test(the_list_shows_all_of_the_prefix_by_scan),
-    cmocka_unit_test(odd_names_come_back_as_they_were),
-    cmocka_unit_test(a_broken_lock_is_handed_on_and_its_holder_told),
-    cmocka_unit_test(a_listening_holder_hears_of_the_break_at_once),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

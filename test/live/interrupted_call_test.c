@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/interrupted_call_test.c - a signal handler that interrupted a call of the library: no
  * other call waits there for the interrupted one, and exit() ends the program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/time.h>
@@ -150,11 +148,10 @@ static dibs_client *open_without_threads(void)
   return live_open_with(live_url(), &o);
 }
 
-static void no_call_in_a_handler_waits_for_the_interrupted_one(void **state)
+TEST(no_call_in_a_handler_waits_for_the_interrupted_one)
 {
   dibs_client *other = open_without_threads();
 
-  (void)state;
   interrupt_a_waiter(other, 0);
   interrupt_a_waiter(other, DIBS_CLIENT_NO_THREAD);
   interrupt_a_waiter(other, DIBS_CLIENT_PROCESS_CALLBACKS);
@@ -194,9 +191,8 @@ static void call_until_a_signal_comes(uint32_t delay_us)
   }
 }
 
-static void exit_in_a_handler_ends_the_program_at_any_moment(void **state)
+TEST(exit_in_a_handler_ends_the_program_at_any_moment)
 {
-  (void)state;
   for (uint32_t i = 1; i <= live_times(STORM); i++) {
     expect_end(start(call_until_a_signal_comes, 1 + i * 7919 % 20000));
     live_tell_all("FLUSHALL");
@@ -253,14 +249,13 @@ static bool ping(dibs_family family, const char *name, size_t size, void *client
   return true;
 }
 
-static void a_handler_is_told_from_a_callback(void **state)
+TEST(a_handler_is_told_from_a_callback)
 {
   dibs_allocator allocator = { allocate, reallocate, release, NULL };
   dibs_options o = live_options();
   dibs_client *c = NULL;
   dibs_hold *hold = NULL;
 
-  (void)state;
   o.flags |= DIBS_CLIENT_NO_THREAD;
   another = live_open_with(live_url(), &o);
   kept = live_lock(another, "kept", 60000);
@@ -310,13 +305,12 @@ static void wait_until_cancelled(uint32_t flags)
   _exit(ENDED);
 }
 
-static void a_handler_may_cancel_and_read(void **state)
+TEST(a_handler_may_cancel_and_read)
 {
   dibs_client *other = open_without_threads();
   dibs_hold *queued = live_lock(other, "queued", 60000), *w = live_lock(other, "w", 60000);
   pid_t child = start(wait_until_cancelled, 0);
 
-  (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_queued, other));
   assert_int_equal(kill(child, SIGUSR1), 0);
   expect_end(child);
@@ -329,12 +323,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_CLUSTER))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_call_in_a_handler_waits_for_the_interrupted_one),
-    cmocka_unit_test(exit_in_a_handler_ends_the_program_at_any_moment),
-    cmocka_unit_test(a_handler_is_told_from_a_callback),
-    cmocka_unit_test(a_handler_may_cancel_and_read),
-  };
 
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
+  return tests_run(live_server_setup, live_server_teardown, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/killed_parent_test.c - what a killed process had ends with it, although a child that
  * fork() made lives on: the child keeps none of its connections and files open. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -122,7 +120,7 @@ static void queue_up(void)
     _exit(1);
 }
 
-static void a_killed_waiter_is_passed_over(void **state)
+TEST(a_killed_waiter_is_passed_over)
 {
   live_needs_one_server();
   dibs_client *client = live_open(live_url()), *next = live_open(live_url());
@@ -132,7 +130,6 @@ static void a_killed_waiter_is_passed_over(void **state)
   pid_t process;
   int left;
 
-  (void)state;
   process = start(queue_up);
   live_expect_waiters(live_server, "queue", 1);
   live_ask_init(&ask);
@@ -168,12 +165,11 @@ static void take_on_this_machine(void)
     _exit(1);
 }
 
-static void a_lock_of_this_machine_ends_with_its_process(void **state)
+TEST(a_lock_of_this_machine_ends_with_its_process)
 {
   dibs_client *client = open_without_server();
   pid_t process = start(take_on_this_machine);
 
-  (void)state;
   live_refused(live_try(client, "here"), DIBS_BUSY);
   kill_only(process);
   assert_int_equal(live_try(client, "here"), DIBS_OK);
@@ -198,11 +194,10 @@ static int users(void)
   return (int)info.users;
 }
 
-static void the_private_server_has_no_user_any_more(void **state)
+TEST(the_private_server_has_no_user_any_more)
 {
   pid_t process;
 
-  (void)state;
   if (dibs_local_start(0, false, NULL, NULL) != DIBS_OK)
     skip();
   process = start(use_the_private_server);
@@ -217,11 +212,6 @@ int main(void)
 {
   if (live_is_lost_to_tsan())
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_killed_waiter_is_passed_over),
-    cmocka_unit_test(a_lock_of_this_machine_ends_with_its_process),
-    cmocka_unit_test(the_private_server_has_no_user_any_more),
-  };
 
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

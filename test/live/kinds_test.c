@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/kinds_test.c - what holds for each kind of hold alike: mutexes, readers, writers,
  * permits, sets and idle leases, with a thread and without, across fork, close and break. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -144,14 +142,13 @@ static void drive(dibs_client *c, const struct outcome *o, int calls)
   assert_int_equal(o->calls, calls);
 }
 
-static void a_loop_without_a_thread_takes_waits_for_and_gives_back_each_kind(void **state)
+TEST(a_loop_without_a_thread_takes_waits_for_and_gives_back_each_kind)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_options options = live_options();
   dibs_lock_options wish = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_client *c;
 
-  (void)state;
   options.flags |= DIBS_CLIENT_NO_THREAD;
   c = live_open_with(live_url(), &options);
   for (kind k = 0; k < KINDS; k++) {
@@ -200,12 +197,11 @@ static void expect_waiters(kind k, size_t count)
   assert_true(live_until(LIVE_LONG_MS, is_waited_for, &w));
 }
 
-static void close_ends_who_waits_and_gives_back_who_holds(void **state)
+TEST(close_ends_who_waits_and_gives_back_who_holds)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_lock_options wish = live_lock_options(TTL_MS, 0);
 
-  (void)state;
   for (kind k = 0; k < KINDS; k++) {
     dibs_client *c = live_open(live_url());
     dibs_hold *blocker = block(b, k);
@@ -258,10 +254,9 @@ static void ask_in_a_child(kind k, dibs_hold *hold)
   _exit(0);
 }
 
-static void a_child_has_none_of_them_and_takes_none_away(void **state)
+TEST(a_child_has_none_of_them_and_takes_none_away)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
-  (void)state;
   for (kind k = 0; k < KINDS; k++) {
     dibs_hold *hold = have(a, k), *none = NULL;
     pid_t child;
@@ -282,10 +277,9 @@ static void a_child_has_none_of_them_and_takes_none_away(void **state)
 
 /* ---- break ---- */
 
-static void a_lease_is_broken_once_and_by_its_very_name(void **state)
+TEST(a_lease_is_broken_once_and_by_its_very_name)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
-  (void)state;
   for (kind k = 0; k < KINDS; k++) {
     dibs_inspection *seen = NULL;
     dibs_hold *hold = have(a, k), *next = NULL;
@@ -333,7 +327,7 @@ static dibs_hold *read_as(dibs_client *c, const char *owner, uint32_t flags)
 
 /* Readers of one client share a lease when they come together; one of them cannot give away
  * what the other one still believes in. */
-static void a_token_never_ends_another_readers_lease(void **state)
+TEST(a_token_never_ends_another_readers_lease)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_options options = live_options();
@@ -341,7 +335,6 @@ static void a_token_never_ends_another_readers_lease(void **state)
   char token[DIBS_TOKEN_SIZE];
   dibs_client *c;
 
-  (void)state;
   options.local_handover_ms = 5000;
   c = live_open_with(live_url(), &options);
   one = read_as(c, "1", 0);
@@ -403,14 +396,13 @@ static void expect_name_refused(const char *name)
   assert_null(none);
 }
 
-static void names_and_counts_out_of_range_are_refused(void **state)
+TEST(names_and_counts_out_of_range_are_refused)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   static const char *many[DIBS_MANY_MAX + 1];
   char longest[DIBS_NAME_MAX + 2];
   dibs_hold *none = NULL;
 
-  (void)state;
   memset(longest, 'n', sizeof(longest));
   longest[sizeof(longest) - 1] = '\0';
   expect_name_refused(NULL);
@@ -440,13 +432,12 @@ static void names_and_counts_out_of_range_are_refused(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
-static void options_that_a_kind_has_not_are_refused(void **state)
+TEST(options_that_a_kind_has_not_are_refused)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *none = NULL;
 
-  (void)state;
   o.linger_ms = 1000;
   live_expect(a, dibs_acquire(a, DIBS_READ("page"), &o, &none), DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_acquire(a, DIBS_WRITE("page"), &o, &none), DIBS_ERR_ARGUMENT);
@@ -458,10 +449,9 @@ static void options_that_a_kind_has_not_are_refused(void **state)
   assert_null(none);
 }
 
-static void a_hold_of_another_kind_is_not_downgraded(void **state)
+TEST(a_hold_of_another_kind_is_not_downgraded)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
-  (void)state;
   assert_int_equal(dibs_downgrade(NULL), DIBS_ERR_STALE);
   for (kind k = 0; k < KINDS; k++) {
     bool can = k == READER || k == WRITER;
@@ -501,12 +491,11 @@ static void block_in_callback(const dibs_error *error, dibs_hold *hold, void *da
   (void)pthread_mutex_unlock(&v->ask.mutex);
 }
 
-static void blocking_calls_in_a_callback_are_refused(void **state)
+TEST(blocking_calls_in_a_callback_are_refused)
 {
   live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   static struct visit v;
 
-  (void)state;
   live_ask_init(&v.ask);
   live_expect(a, dibs_acquire_async(a, DIBS_WRITE("page"), NULL, block_in_callback, &v, NULL),
               DIBS_OK);
@@ -516,20 +505,4 @@ static void blocking_calls_in_a_callback_are_refused(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(a_loop_without_a_thread_takes_waits_for_and_gives_back_each_kind),
-    CASE(close_ends_who_waits_and_gives_back_who_holds),
-    CASE(a_child_has_none_of_them_and_takes_none_away),
-    CASE(a_lease_is_broken_once_and_by_its_very_name),
-    CASE(a_token_never_ends_another_readers_lease),
-    CASE(names_and_counts_out_of_range_are_refused),
-    CASE(options_that_a_kind_has_not_are_refused),
-    CASE(a_hold_of_another_kind_is_not_downgraded),
-    CASE(blocking_calls_in_a_callback_are_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

@@ -2,13 +2,11 @@
 /* test/live/lagging_replica_test.c - a replica that lags is promoted: the first holder is told
  * that its lock is lost within one renewal period, and its fence is lower than the second's; each
  * grant says what stands behind it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 #include "live.h"
@@ -46,8 +44,8 @@ static int64_t fail_over(void)
   return live_now_ms();
 }
 
-static void a_holder_that_the_new_primary_does_not_know_is_told_in_one_period(
-  void **state)
+TEST_WITH(a_holder_that_the_new_primary_does_not_know_is_told_in_one_period,
+          setup, teardown)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -56,7 +54,6 @@ static void a_holder_that_the_new_primary_does_not_know_is_told_in_one_period(
   uint64_t first_fence;
   int64_t promoted_ms;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   replica_lags();
@@ -80,7 +77,7 @@ static void a_holder_that_the_new_primary_does_not_know_is_told_in_one_period(
   b = dibs_close(b);
 }
 
-static void a_holder_that_it_knows_goes_on(void **state)
+TEST_WITH(a_holder_that_it_knows_goes_on, setup, teardown)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -89,7 +86,6 @@ static void a_holder_that_it_knows_goes_on(void **state)
   uint64_t renewed;
   int64_t end_ms;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   first = live_lock_with(a, "kept", &o);
@@ -108,13 +104,12 @@ static void a_holder_that_it_knows_goes_on(void **state)
   b = dibs_close(b);
 }
 
-static void who_asked_for_a_replica_is_not_granted_what_it_lacks(void **state)
+TEST_WITH(who_asked_for_a_replica_is_not_granted_what_it_lacks, setup, teardown)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_client *a = live_open(test_set_url(set));
   dibs_hold *hold = NULL;
 
-  (void)state;
   o.min_replicas = 1;
   o.replicas_wait_ms = LIVE_LONG_MS;
   hold = live_lock_with(a, "safe", &o);
@@ -131,13 +126,12 @@ static void who_asked_for_a_replica_is_not_granted_what_it_lacks(void **state)
   a = dibs_close(a);
 }
 
-static void a_quorum_says_how_many_have_it(void **state)
+TEST(a_quorum_says_how_many_have_it)
 {
   struct test_quorum *q = test_quorum_start(3, NULL, NULL);
   dibs_client *a = live_open(test_quorum_url(q));
   dibs_hold *hold = live_lock(a, "many", TTL_MS);
 
-  (void)state;
   assert_int_equal(live_info(hold).durability, DIBS_DURABLE_QUORUM);
   assert_int_equal(live_info(hold).wanted, 2);
   assert_in_range(live_info(hold).acknowledged, 2, 3);
@@ -169,7 +163,7 @@ static int pairs_of(struct live_events *e)
   return up > down ? up : down;
 }
 
-static void a_primary_that_becomes_a_replica_is_told_at_most_once_a_second(void **state)
+TEST_WITH(a_primary_that_becomes_a_replica_is_told_at_most_once_a_second, setup, teardown)
 {
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   struct test_server *s = test_set_member(set, 0), *other = test_set_member(set, 1);
@@ -177,7 +171,6 @@ static void a_primary_that_becomes_a_replica_is_told_at_most_once_a_second(void 
   struct tries t = { 0 };
   int before, more;
 
-  (void)state;
   o.on_event = live_on_event;
   o.on_event_data = &events;
   o.degrade = DIBS_DEGRADE_FAIL;
@@ -196,17 +189,4 @@ static void a_primary_that_becomes_a_replica_is_told_at_most_once_a_second(void 
   t.client = dibs_close(t.client);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_holder_that_the_new_primary_does_not_know_is_told_in_one_period),
-    CASE(a_holder_that_it_knows_goes_on),
-    CASE(who_asked_for_a_replica_is_not_granted_what_it_lacks),
-    CASE(a_primary_that_becomes_a_replica_is_told_at_most_once_a_second),
-    cmocka_unit_test(a_quorum_says_how_many_have_it),
-  };
-
-  return cmocka_run_group_tests_name("lagging_replica", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,14 +3,12 @@
  * several processes within a second of zero, whoever counts, also when all subscribers were
  * cut off just before, when it is armed again at once, or when messages are forbidden.
  * DIBS_TEST_SCALE=5 makes the crowd 1 000 over 20 processes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <signal.h>
@@ -165,13 +163,12 @@ static void count_to_zero(int64_t count)
   }
 }
 
-static void all_waiters_of_all_processes_return_within_a_second(void **state)
+TEST(all_waiters_of_all_processes_return_within_a_second)
 {
   live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
-  (void)state;
   live_expect(client, dibs_latch_set(client, NAME, 3), DIBS_OK);
   crowd_begin(&c);
   zero_us = live_wall_us();
@@ -198,13 +195,12 @@ static void cut_off_and_count(void)
   assert_int_equal(test_server_integer(live_server, "EXISTS %s", NAME), 0);
 }
 
-static void also_when_all_subscribers_are_cut_off_just_before(void **state)
+TEST(also_when_all_subscribers_are_cut_off_just_before)
 {
   live_needs_one_server();
   struct crowd c;
   int64_t zero_us;
 
-  (void)state;
   live_expect(client, dibs_latch_set(client, NAME, 1), DIBS_OK);
   crowd_begin(&c);
   zero_us = live_wall_us();
@@ -212,13 +208,12 @@ static void also_when_all_subscribers_are_cut_off_just_before(void **state)
   crowd_end(&c, zero_us);
 }
 
-static void also_when_every_connection_is_cut_off_just_before(void **state)
+TEST(also_when_every_connection_is_cut_off_just_before)
 {
   live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
-  (void)state;
   live_expect(client, dibs_latch_set(client, NAME, 1), DIBS_OK);
   crowd_begin(&c);
   (void)run("CLIENT KILL TYPE pubsub");
@@ -228,13 +223,12 @@ static void also_when_every_connection_is_cut_off_just_before(void **state)
   crowd_end(&c, zero_us);
 }
 
-static void also_when_java_counts(void **state)
+TEST(also_when_java_counts)
 {
   live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
-  (void)state;
   (void)run("SET %s 2", NAME);
   crowd_begin(&c);
   zero_us = live_wall_us();
@@ -245,13 +239,12 @@ static void also_when_java_counts(void **state)
   crowd_end(&c, zero_us);
 }
 
-static void also_when_it_is_armed_again_at_once(void **state)
+TEST(also_when_it_is_armed_again_at_once)
 {
   live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
-  (void)state;
   live_expect(client, dibs_latch_set(client, NAME, 1), DIBS_OK);
   crowd_begin(&c);
   (void)run("CLIENT KILL TYPE pubsub");
@@ -268,14 +261,13 @@ static bool one_is_released(void *data)
   return atomic_load(&board->released) == 1;
 }
 
-static void where_messages_are_forbidden_it_polls(void **state)
+TEST(where_messages_are_forbidden_it_polls)
 {
   live_needs_one_server();
   char url[256];
   dibs_client *deaf;
   int64_t before;
 
-  (void)state;
   memset(board, 0, sizeof(*board));
   (void)run("ACL SETUSER deaf on >pw ~* +@all resetchannels");
   (void)snprintf(url, sizeof(url), "redis://deaf:pw@127.0.0.1:%d",
@@ -308,15 +300,4 @@ static int teardown(void **state)
   return live_server_teardown(state);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(all_waiters_of_all_processes_return_within_a_second),
-    cmocka_unit_test(also_when_all_subscribers_are_cut_off_just_before),
-    cmocka_unit_test(also_when_every_connection_is_cut_off_just_before),
-    cmocka_unit_test(also_when_java_counts),
-    cmocka_unit_test(also_when_it_is_armed_again_at_once),
-    cmocka_unit_test(where_messages_are_forbidden_it_polls),
-  };
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

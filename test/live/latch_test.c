@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/latch_test.c - the calls of dibs/latch.h one by one: counting, and each way in
  * which a wait can end, blocking and with a callback. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -73,11 +71,10 @@ static void disarm(void)
 
 /* ---- counting ---- */
 
-static void it_is_armed_counted_read_and_disarmed(void **state)
+TEST(it_is_armed_counted_read_and_disarmed)
 {
   int64_t left = -1;
 
-  (void)state;
   live_expect(client, dibs_latch_count(client, NAME, &left), DIBS_OK);
   assert_int_equal(left, 0);
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, &left), DIBS_ERR_NOT_SET);
@@ -94,13 +91,12 @@ static void it_is_armed_counted_read_and_disarmed(void **state)
   disarm();
 }
 
-static void what_cannot_be_is_refused_with_words(void **state)
+TEST(what_cannot_be_is_refused_with_words)
 {
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
   char id[130];
   int64_t left;
 
-  (void)state;
   memset(id, 'i', 129);
   id[129] = '\0';
   live_expect(client, dibs_latch_set(client, NAME, 0), DIBS_ERR_ARGUMENT);
@@ -133,13 +129,12 @@ static void what_cannot_be_is_refused_with_words(void **state)
   assert_int_equal(dibs_latch_await(NULL, NAME, NULL), DIBS_ERR_ARGUMENT);
 }
 
-static void a_key_of_another_kind_is_told_and_left(void **state)
+TEST(a_key_of_another_kind_is_told_and_left)
 {
   live_needs_one_view();
   struct live_ending e;
   int64_t left;
 
-  (void)state;
   (void)run("HSET hash a b");
   (void)run("SET words word");
   live_expect(client, dibs_latch_set(client, "hash", 1), DIBS_ERR_WRONG_TYPE);
@@ -155,22 +150,20 @@ static void a_key_of_another_kind_is_told_and_left(void **state)
 
 /* ---- waiting ---- */
 
-static void nobody_waits_for_what_is_not_armed(void **state)
+TEST(nobody_waits_for_what_is_not_armed)
 {
   struct live_ending e;
 
-  (void)state;
   live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);
   begin_at(client, NAME, &e, 0, NULL);
   live_expect_ending(&e, DIBS_OK);
 }
 
-static void a_wait_ends_when_its_time_is_over(void **state)
+TEST(a_wait_ends_when_its_time_is_over)
 {
   struct live_ending e;
   int64_t before = live_now_ms(), took;
 
-  (void)state;
   arm(1);
   live_expect(client, await_ms(client, NAME, 200), DIBS_TIMED_OUT);
   took = live_now_ms() - before;
@@ -180,13 +173,12 @@ static void a_wait_ends_when_its_time_is_over(void **state)
   disarm();
 }
 
-static void a_wait_is_cancelled_by_its_request_once(void **state)
+TEST(a_wait_is_cancelled_by_its_request_once)
 {
   live_needs_one_view();
   struct live_ending e;
   dibs_request *request;
 
-  (void)state;
   arm(1);
   request = begin(&e);
   assert_int_equal(dibs_request_cancel(request), DIBS_OK);
@@ -214,14 +206,13 @@ static void *wait_cancellable(void *data)
   return NULL;
 }
 
-static void a_canceller_ends_all_its_waits(void **state)
+TEST(a_canceller_ends_all_its_waits)
 {
   live_needs_one_view();
   struct cancelling c = { .status = -99 };
   struct live_ending one, two, after;
   pthread_t thread;
 
-  (void)state;
   assert_int_equal(dibs_canceller_new(&c.canceller), DIBS_OK);
   arm(1);
   begin(&one);
@@ -242,12 +233,11 @@ static void a_canceller_ends_all_its_waits(void **state)
   c.canceller = dibs_canceller_free(c.canceller);
 }
 
-static void who_waits_for_a_deleted_one_waits_on(void **state)
+TEST(who_waits_for_a_deleted_one_waits_on)
 {
   live_needs_one_view();
   struct live_ending e;
 
-  (void)state;
   arm(2);
   begin(&e);
   disarm();
@@ -259,14 +249,13 @@ static void who_waits_for_a_deleted_one_waits_on(void **state)
   live_expect_ending(&e, DIBS_OK);
 }
 
-static void the_channel_is_left_with_the_last_wait(void **state)
+TEST(the_channel_is_left_with_the_last_wait)
 {
   live_needs_one_view();
   char nobody[] = "[" CHANNEL ", 0]";
   struct live_ending one, two;
   dibs_request *a, *b;
 
-  (void)state;
   arm(1);
   a = begin(&one);
   b = begin(&two);
@@ -292,11 +281,10 @@ static void call_back(const dibs_error *error, void *data)
     live_fault("a call in a callback");
 }
 
-static void a_callback_may_begin_a_wait_and_not_block(void **state)
+TEST(a_callback_may_begin_a_wait_and_not_block)
 {
   struct live_ending e = { .client = client };
 
-  (void)state;
   live_expect(client, dibs_latch_await_async(client, NAME, NULL, call_back, &e, NULL), DIBS_OK);
   live_expect_ending(&e, DIBS_OK);
   assert_int_equal(live_faults(), 0);
@@ -343,12 +331,11 @@ static void count_in_a_callback(const dibs_error *error, void *data)
   memset(id, 'x', sizeof(id) - 1);
 }
 
-static void a_latch_is_armed_and_counted_in_callbacks(void **state)
+TEST(a_latch_is_armed_and_counted_in_callbacks)
 {
   struct counting c = { .client = client };
   struct live_ending e = { .client = client };
 
-  (void)state;
   live_expect(client, dibs_latch_set_async(client, NAME, 5, count_in_a_callback, &c, NULL),
               DIBS_OK);
   expect_count(&c, DIBS_OK, 3);
@@ -378,7 +365,7 @@ static void begin_count(dibs_client *c, struct counting *to, dibs_request **ret_
               DIBS_OK);
 }
 
-static void a_cancelled_count_is_unknown_once_it_was_sent(void **state)
+TEST(a_cancelled_count_is_unknown_once_it_was_sent)
 {
   live_needs_one_server();
   dibs_options o = live_options();
@@ -386,7 +373,6 @@ static void a_cancelled_count_is_unknown_once_it_was_sent(void **state)
   dibs_request *request = NULL;
   dibs_client *mine;
 
-  (void)state;
   o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
   mine = live_open_with("unix:///nonexistent/dibs.sock", &o);
   begin_count(mine, &c, &request);
@@ -409,14 +395,13 @@ static void a_cancelled_count_is_unknown_once_it_was_sent(void **state)
   mine = dibs_close(mine);
 }
 
-static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **state)
+TEST(a_client_without_threads_waits_in_its_caller_and_in_its_loop)
 {
   dibs_options o = live_options();
   dibs_client *quiet;
   struct live_ending e;
   struct pollfd fd;
 
-  (void)state;
   o.flags |= DIBS_CLIENT_NO_THREAD;
   quiet = live_open_with(live_url(), &o);
   arm(1);
@@ -434,13 +419,12 @@ static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **
   assert_null(dibs_close(quiet));
 }
 
-static void closing_ends_waits(void **state)
+TEST(closing_ends_waits)
 {
   dibs_client *mine = live_open(live_url());
   struct live_ending e;
   dibs_request *request;
 
-  (void)state;
   arm(1);
   request = begin_at(mine, NAME, &e, 0, NULL);
   assert_null(dibs_close(mine));
@@ -457,7 +441,7 @@ static void *wait_for_close(void *data)
   return NULL;
 }
 
-static void closing_ends_blocked_waits_too(void **state)
+TEST(closing_ends_blocked_waits_too)
 {
   live_needs_one_view();
   dibs_client *mine = live_open(live_url());
@@ -465,7 +449,6 @@ static void closing_ends_blocked_waits_too(void **state)
   char listening[] = "[" CHANNEL ", 1]";
   pthread_t thread;
 
-  (void)state;
   arm(1);
   assert_int_equal(pthread_create(&thread, NULL, wait_for_close, &c), 0);
   assert_true(live_until(LIVE_LONG_MS, is_heard, listening));
@@ -475,7 +458,7 @@ static void closing_ends_blocked_waits_too(void **state)
   disarm();
 }
 
-static void a_forked_child_is_told_that_it_is_one(void **state)
+TEST(a_forked_child_is_told_that_it_is_one)
 {
   live_needs_one_view();
   struct live_ending e;
@@ -483,7 +466,6 @@ static void a_forked_child_is_told_that_it_is_one(void **state)
   int status;
   pid_t child;
 
-  (void)state;
   arm(1);
   request = begin(&e);
   child = fork();
@@ -502,12 +484,11 @@ static void a_forked_child_is_told_that_it_is_one(void **state)
 
 /* ---- servers that come and go ---- */
 
-static void a_server_that_comes_back_with_its_data_is_waited_for(void **state)
+TEST(a_server_that_comes_back_with_its_data_is_waited_for)
 {
   live_needs_one_server();
   struct live_ending e;
 
-  (void)state;
   arm(1);
   begin(&e);
   test_server_restart(live_server, true);
@@ -516,25 +497,23 @@ static void a_server_that_comes_back_with_its_data_is_waited_for(void **state)
   live_expect_ending(&e, DIBS_OK);
 }
 
-static void a_server_that_comes_back_empty_releases(void **state)
+TEST(a_server_that_comes_back_empty_releases)
 {
   live_needs_one_server();
   struct live_ending e;
 
-  (void)state;
   arm(1);
   begin(&e);
   test_server_restart(live_server, false);
   live_expect_ending(&e, DIBS_OK);
 }
 
-static void a_server_that_stays_away_is_unreachable(void **state)
+TEST(a_server_that_stays_away_is_unreachable)
 {
   live_needs_one_server();
   struct live_ending e;
   int64_t before;
 
-  (void)state;
   client_is_impatient();
   arm(1);
   begin(&e);
@@ -550,28 +529,4 @@ static void a_server_that_stays_away_is_unreachable(void **state)
   live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_is_armed_counted_read_and_disarmed),
-    cmocka_unit_test(what_cannot_be_is_refused_with_words),
-    cmocka_unit_test(a_key_of_another_kind_is_told_and_left),
-    cmocka_unit_test(nobody_waits_for_what_is_not_armed),
-    cmocka_unit_test(a_wait_ends_when_its_time_is_over),
-    cmocka_unit_test(a_wait_is_cancelled_by_its_request_once),
-    cmocka_unit_test(a_canceller_ends_all_its_waits),
-    cmocka_unit_test(who_waits_for_a_deleted_one_waits_on),
-    cmocka_unit_test(the_channel_is_left_with_the_last_wait),
-    cmocka_unit_test(a_callback_may_begin_a_wait_and_not_block),
-    cmocka_unit_test(a_latch_is_armed_and_counted_in_callbacks),
-    cmocka_unit_test(a_cancelled_count_is_unknown_once_it_was_sent),
-    cmocka_unit_test(a_client_without_threads_waits_in_its_caller_and_in_its_loop),
-    cmocka_unit_test(closing_ends_waits),
-    cmocka_unit_test(closing_ends_blocked_waits_too),
-    cmocka_unit_test(a_forked_child_is_told_that_it_is_one),
-    cmocka_unit_test(a_server_that_comes_back_with_its_data_is_waited_for),
-    cmocka_unit_test(a_server_that_comes_back_empty_releases),
-    cmocka_unit_test(a_server_that_stays_away_is_unreachable),
-  };
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

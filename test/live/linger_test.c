@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/linger_test.c - a lease that its client keeps, idle, costs the next acquire
  * nothing, and nobody else more than a message (protocol.md 11). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_clients.h"
 
@@ -53,13 +51,12 @@ static void keep_idle(const char *name, int linger_ms)
   fail_msg("%s is never kept", name);
 }
 
-static void taking_it_again_sends_nothing(void **state)
+TEST(taking_it_again_sends_nothing)
 {
   uint64_t fence = 0;
   dibs_lock_options o = lingering(60000);
   dibs_client_info before, after;
 
-  (void)state;
   keep_idle("again", 60000);
   before = live_stats(client);
   for (int i = 0; i < 500; i++) {
@@ -76,12 +73,11 @@ static void taking_it_again_sends_nothing(void **state)
   assert_true(after.commands - before.commands < 20);
 }
 
-static void fences_grow_beyond_the_local_numbers(void **state)
+TEST(fences_grow_beyond_the_local_numbers)
 {
   uint64_t fence = 0;
   dibs_lock_options o = lingering(60000);
 
-  (void)state;
   for (int i = 0; i < 2500; i++) {
     dibs_hold *hold = live_lock_with(client, "numbers", &o);
 
@@ -91,12 +87,11 @@ static void fences_grow_beyond_the_local_numbers(void **state)
   }
 }
 
-static void a_waiter_gets_it_at_once(void **state)
+TEST(a_waiter_gets_it_at_once)
 {
   int64_t began;
   dibs_hold *hold;
 
-  (void)state;
   keep_idle("waiter", 60000);
   began = live_now_ms();
   hold = live_lock(other, "waiter", TTL_MS);
@@ -104,9 +99,8 @@ static void a_waiter_gets_it_at_once(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void a_try_of_another_client_succeeds(void **state)
+TEST(a_try_of_another_client_succeeds)
 {
-  (void)state;
   for (int i = 0; i < 5; i++) {
     keep_idle("try", 60000);
     /* On a machine that is busy the owner may answer later than the 20 ms of a try. */
@@ -114,12 +108,11 @@ static void a_try_of_another_client_succeeds(void **state)
   }
 }
 
-static void a_try_against_a_lease_in_use_is_busy(void **state)
+TEST(a_try_against_a_lease_in_use_is_busy)
 {
   dibs_lock_options o = lingering(60000);
   dibs_hold *hold;
 
-  (void)state;
   keep_idle("in-use", 60000);
   hold = live_lock_with(client, "in-use", &o);
   live_refused(live_try(other, "in-use"), DIBS_BUSY);
@@ -127,23 +120,21 @@ static void a_try_against_a_lease_in_use_is_busy(void **state)
   live_expect_free(other, "in-use", SOON_MS);
 }
 
-static void it_ends_by_itself(void **state)
+TEST(it_ends_by_itself)
 {
   char name[] = "ends";
 
-  (void)state;
   keep_idle(name, 100);
   assert_true(live_until(LIVE_LONG_MS, is_free, name));
 }
 
-static void an_idle_lease_is_renewed(void **state)
+TEST(an_idle_lease_is_renewed)
 {
   dibs_lock_options o = live_lock_options(300, 0);
   uint64_t renewed = live_stats(client).renewed;
   int64_t began = live_now_ms();
   char name[] = "renewed";
 
-  (void)state;
   o.linger_ms = 60000;
   do
     assert_int_equal(dibs_release(live_lock_with(client, name, &o)), DIBS_OK);
@@ -156,21 +147,19 @@ static void an_idle_lease_is_renewed(void **state)
 }
 
 /* Nobody could tell us that he wants it. */
-static void a_broken_inbox_ends_it(void **state)
+TEST(a_broken_inbox_ends_it)
 {
   char name[] = "deaf";
 
-  (void)state;
   keep_idle(name, 60000);
   live_tell_all("CLIENT KILL TYPE pubsub");
   assert_true(live_until(SOON_MS, is_free, name));
 }
 
-static void a_break_ends_it(void **state)
+TEST(a_break_ends_it)
 {
   dibs_inspection *in = NULL;
 
-  (void)state;
   keep_idle("broken", 60000);
   assert_int_equal(dibs_inspect(other, dibs_text("broken"), &in), DIBS_OK);
   assert_true(in->is_held);
@@ -181,12 +170,11 @@ static void a_break_ends_it(void **state)
   live_expect_free(other, "broken", SOON_MS);
 }
 
-static void close_gives_it_back(void **state)
+TEST(close_gives_it_back)
 {
   dibs_client *third = live_open(live_url()), *kept = client;
   char name[] = "close";
 
-  (void)state;
   client = third;
   keep_idle(name, 60000);
   client = kept;
@@ -194,12 +182,11 @@ static void close_gives_it_back(void **state)
   assert_true(is_free(name));
 }
 
-static void auto_begins_with_the_habit_and_ends_with_demand(void **state)
+TEST(auto_begins_with_the_habit_and_ends_with_demand)
 {
   live_needs_keys();                       /* what a quorum gives is never kept */
   char name[] = "auto";
 
-  (void)state;
   cycle(name, DIBS_LINGER_AUTO);
   assert_true(is_free(name));           /* once is no habit */
   keep_idle(name, DIBS_LINGER_AUTO);
@@ -211,12 +198,11 @@ static void auto_begins_with_the_habit_and_ends_with_demand(void **state)
   assert_true(is_free(name));
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
   dibs_lock_options o = lingering(-2);
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(client, dibs_lock(client, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(client, "linger_ms");
   o = lingering(1000);
@@ -228,22 +214,4 @@ static void options_are_checked(void **state)
   live_expect_words(client, "linger_ms");
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(taking_it_again_sends_nothing),
-    cmocka_unit_test(fences_grow_beyond_the_local_numbers),
-    cmocka_unit_test(a_waiter_gets_it_at_once),
-    cmocka_unit_test(a_try_of_another_client_succeeds),
-    cmocka_unit_test(a_try_against_a_lease_in_use_is_busy),
-    cmocka_unit_test(it_ends_by_itself),
-    cmocka_unit_test(an_idle_lease_is_renewed),
-    cmocka_unit_test(a_broken_inbox_ends_it),
-    cmocka_unit_test(a_break_ends_it),
-    cmocka_unit_test(close_gives_it_back),
-    cmocka_unit_test(auto_begins_with_the_habit_and_ends_with_demand),
-    cmocka_unit_test(options_are_checked),
-  };
-
-  return cmocka_run_group_tests_name("linger", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

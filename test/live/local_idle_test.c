@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/local_idle_test.c - how long the private server stays: as long as somebody
  * uses it, and the idle time after that. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -69,14 +67,13 @@ static pid_t start_user(void)
   return child;
 }
 
-static void it_ends_after_the_idle_time_with_socket_and_supervisor(void **state)
+TEST(it_ends_after_the_idle_time_with_socket_and_supervisor)
 {
   dibs_local_info info;
   pid_t supervisor;
   int64_t before;
   place p;
 
-  (void)state;
   be_a_user();
   info = start(IDLE_MS);
   supervisor = supervisor_pid();
@@ -90,12 +87,11 @@ static void it_ends_after_the_idle_time_with_socket_and_supervisor(void **state)
   assert_int_equal(server_pid(), 0);
 }
 
-static void it_stays_while_it_is_used_and_ends_when_the_user_is_killed(void **state)
+TEST(it_stays_while_it_is_used_and_ends_when_the_user_is_killed)
 {
   dibs_local_info info;
   pid_t user;
 
-  (void)state;
   be_a_user();
   info = start(IDLE_MS);
   user = start_user();
@@ -134,12 +130,11 @@ static int64_t use_in_a_row(int32_t idle_ms, pid_t server, bool *ret_is_there)
 
 /* A machine that lets us wait for an idle time between two uses ends the server rightly:
  * then that round proves nothing, and the next is slower. */
-static void short_uses_in_a_row_keep_it(void **state)
+TEST(short_uses_in_a_row_keep_it)
 {
   int32_t idle_ms = IDLE_MS;
   bool is_proven = false;
 
-  (void)state;
   while (!is_proven) {
     dibs_local_info info;
     int64_t longest;
@@ -163,11 +158,10 @@ static void short_uses_in_a_row_keep_it(void **state)
   }
 }
 
-static void an_adopted_server_ends_after_the_idle_time_too(void **state)
+TEST(an_adopted_server_ends_after_the_idle_time_too)
 {
   dibs_local_info info = start(0);
 
-  (void)state;
   kill_and_wait(supervisor_pid());
   be_a_user();
   assert_int_equal(start(IDLE_MS).server_pid, info.server_pid);
@@ -176,11 +170,10 @@ static void an_adopted_server_ends_after_the_idle_time_too(void **state)
 }
 
 /* It may have leases. */
-static void a_hung_server_is_not_taken_for_an_empty_one(void **state)
+TEST(a_hung_server_is_not_taken_for_an_empty_one)
 {
   dibs_local_info info;
 
-  (void)state;
   be_a_user();
   info = start(IDLE_MS);
   assert_int_equal(kill((pid_t)info.server_pid, SIGSTOP), 0);
@@ -192,12 +185,11 @@ static void a_hung_server_is_not_taken_for_an_empty_one(void **state)
 }
 
 /* Joins meet the moment of the idle stop again and again: whoever joined has a server. */
-static void a_join_at_the_moment_of_the_stop_has_a_server(void **state)
+TEST(a_join_at_the_moment_of_the_stop_has_a_server)
 {
   int fd;
   char url[320];
 
-  (void)state;
   for (int i = 0; i < 40; i++) {
     place p;
     (void)start(40);
@@ -211,13 +203,12 @@ static void a_join_at_the_moment_of_the_stop_has_a_server(void **state)
   }
 }
 
-static void a_server_that_nobody_can_find_any_more_is_ended(void **state)
+TEST(a_server_that_nobody_can_find_any_more_is_ended)
 {
   dibs_local_info info;
   pid_t user;
   place p;
 
-  (void)state;
   be_a_user();
   info = start(400);
   user = start_user();
@@ -230,14 +221,13 @@ static void a_server_that_nobody_can_find_any_more_is_ended(void **state)
   (void)promise_waitpid(user, NULL, 0);
 }
 
-static void users_are_processes_not_clients(void **state)
+TEST(users_are_processes_not_clients)
 {
   dibs_local_info info = { .size = sizeof(info) };
   pid_t user = start_user();
   char url[320];
   int a, b;
 
-  (void)state;
   assert_int_equal(local_join(url, sizeof(url), &a, NULL), DIBS_OK);
   assert_int_equal(local_join(url, sizeof(url), &b, NULL), DIBS_OK);
   assert_int_equal(fcntl(a, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -251,12 +241,11 @@ static void users_are_processes_not_clients(void **state)
   (void)promise_waitpid(user, NULL, 0);
 }
 
-static void stop_ends_it_under_its_users(void **state)
+TEST(stop_ends_it_under_its_users)
 {
   dibs_local_info info = start(0);
   pid_t user = start_user();
 
-  (void)state;
   assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
   assert_true(is_gone((pid_t)info.server_pid));
   assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
@@ -278,13 +267,12 @@ static const char *server_says(const char *command)
 }
 
 /* A lease that is not renewed is a key as this one, and no program needs to be there. */
-static void it_stays_while_a_key_stands_and_ends_after_it(void **state)
+TEST(it_stays_while_a_key_stands_and_ends_after_it)
 {
   enum { KEY_MS = 8 * IDLE_MS };
   dibs_local_info info;
   int64_t before;
 
-  (void)state;
   be_a_user();
   info = start(IDLE_MS);
   before = clock_ms();
@@ -294,14 +282,13 @@ static void it_stays_while_a_key_stands_and_ends_after_it(void **state)
   assert_true(clock_ms() - before >= KEY_MS);
 }
 
-static void it_stays_while_another_database_has_keys(void **state)
+TEST(it_stays_while_another_database_has_keys)
 {
   struct test_server fake = { 0 };
   struct redisContext *line;
   dibs_local_info info;
   place p;
 
-  (void)state;
   be_a_user();
   info = start(IDLE_MS);
   p = where();
@@ -318,14 +305,13 @@ static void it_stays_while_another_database_has_keys(void **state)
 }
 
 /* redis-cli, or a program that got the address as a URL. */
-static void a_connection_keeps_it(void **state)
+TEST(a_connection_keeps_it)
 {
   struct test_server fake = { 0 };
   struct redisContext *line;
   dibs_local_info info;
   place p;
 
-  (void)state;
   be_a_user();
   info = start(IDLE_MS);
   p = where();
@@ -344,9 +330,8 @@ static void restart_without_aof(void)
   assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
 }
 
-static void what_it_was_told_to_keep_it_keeps_until_told_to_forget(void **state)
+TEST(what_it_was_told_to_keep_it_keeps_until_told_to_forget)
 {
-  (void)state;
   assert_int_equal(dibs_local_start(0, true, NULL, NULL), DIBS_OK);
   assert_string_equal(server_says("SET k v"), "OK");
   kill_and_wait(server_pid());
@@ -363,11 +348,10 @@ static void what_it_was_told_to_keep_it_keeps_until_told_to_forget(void **state)
   assert_string_equal(server_says("GET k"), "(nil)");
 }
 
-static void a_server_that_runs_keeps_its_data_from_then_on(void **state)
+TEST(a_server_that_runs_keeps_its_data_from_then_on)
 {
   pid_t server;
 
-  (void)state;
   assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
   server = server_pid();
   assert_string_equal(server_says("SET k v"), "OK");
@@ -380,25 +364,4 @@ static void a_server_that_runs_keeps_its_data_from_then_on(void **state)
   assert_string_equal(server_says("GET k"), "v");
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(it_ends_after_the_idle_time_with_socket_and_supervisor),
-    CASE(it_stays_while_it_is_used_and_ends_when_the_user_is_killed),
-    CASE(short_uses_in_a_row_keep_it),
-    CASE(an_adopted_server_ends_after_the_idle_time_too),
-    CASE(a_hung_server_is_not_taken_for_an_empty_one),
-    CASE(a_join_at_the_moment_of_the_stop_has_a_server),
-    CASE(a_server_that_nobody_can_find_any_more_is_ended),
-    CASE(users_are_processes_not_clients),
-    CASE(stop_ends_it_under_its_users),
-    CASE(it_stays_while_a_key_stands_and_ends_after_it),
-    CASE(it_stays_while_another_database_has_keys),
-    CASE(a_connection_keeps_it),
-    CASE(what_it_was_told_to_keep_it_keeps_until_told_to_forget),
-    CASE(a_server_that_runs_keeps_its_data_from_then_on),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

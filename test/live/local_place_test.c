@@ -4,11 +4,9 @@
  *
  * As root only: each case is a user of its own, whose number no account has, so the real
  * private server of whoever runs the test is never met. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <grp.h>
@@ -167,9 +165,8 @@ static const int worlds[] = { 0, OWN_TMP, OWN_NETWORK, OWN_TMP | OWN_NETWORK };
 enum { WORLDS = sizeof(worlds) / sizeof(worlds[0]) };
 
 /* Whichever comes first starts it, and the others find it. */
-static void programs_of_all_worlds_get_one_server(void **state)
+TEST(programs_of_all_worlds_get_one_server)
 {
-  (void)state;
   require_root();
   for (int first = 0; first < WORLDS; first++) {
     struct program all[WORLDS];
@@ -195,9 +192,8 @@ static void programs_of_all_worlds_get_one_server(void **state)
 }
 
 /* No lock on a path, and no name of a socket, is common to them. */
-static void starters_in_two_worlds_at_once_get_one_server(void **state)
+TEST(starters_in_two_worlds_at_once_get_one_server)
 {
-  (void)state;
   require_root();
   for (int round = 0; round < 6; round++) {
     struct program all[4];
@@ -222,13 +218,12 @@ static void starters_in_two_worlds_at_once_get_one_server(void **state)
 }
 
 /* The supervisor sees that its socket is gone, and ends its server before the next one. */
-static void a_removed_directory_does_not_make_a_second_server(void **state)
+TEST(a_removed_directory_does_not_make_a_second_server)
 {
   struct program a, b;
   struct news na, nb;
   char path[64];
 
-  (void)state;
   require_root();
   a = start_program(0);
   na = hear(&a);
@@ -242,12 +237,11 @@ static void a_removed_directory_does_not_make_a_second_server(void **state)
   end(&b);
 }
 
-static void without_proc_none_is_started(void **state)
+TEST(without_proc_none_is_started)
 {
   struct program p;
   struct news n;
 
-  (void)state;
   require_root();
   p = start_program(OWN_TMP | WITHOUT_PROC);
   n = hear(&p);
@@ -259,12 +253,11 @@ static void without_proc_none_is_started(void **state)
 }
 
 /* It suffices for /proc, and for no file in it: no process would be seen. */
-static void without_descriptors_for_the_search_none_is_started(void **state)
+TEST(without_descriptors_for_the_search_none_is_started)
 {
   struct program p;
   struct news n;
 
-  (void)state;
   require_root();
   p = start_program(WITH_ONE_DESCRIPTOR);
   n = hear(&p);
@@ -274,13 +267,12 @@ static void without_descriptors_for_the_search_none_is_started(void **state)
   end(&p);
 }
 
-static void a_directory_that_another_user_made_first_is_refused(void **state)
+TEST(a_directory_that_another_user_made_first_is_refused)
 {
   struct program p;
   struct news n;
   char path[64];
 
-  (void)state;
   require_root();
   (void)snprintf(path, sizeof(path), "/tmp/dibs-%lu", (unsigned long)user);
   assert_int_equal(mkdir(path, 0700), 0);
@@ -293,12 +285,11 @@ static void a_directory_that_another_user_made_first_is_refused(void **state)
 }
 
 /* Names of processes are free for all: what counts is whose they are. */
-static void a_process_of_another_user_with_our_name_does_not_count(void **state)
+TEST(a_process_of_another_user_with_our_name_does_not_count)
 {
   pid_t liar = fork_child();
   struct program p;
 
-  (void)state;
   require_root();
   if (liar == 0) {
     (void)prctl(PR_SET_NAME, "dibs-private");
@@ -312,18 +303,4 @@ static void a_process_of_another_user_with_our_name_does_not_count(void **state)
   (void)promise_waitpid(liar, NULL, 0);
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup_user, teardown_user)
-  const struct CMUnitTest tests[] = {
-    CASE(programs_of_all_worlds_get_one_server),
-    CASE(starters_in_two_worlds_at_once_get_one_server),
-    CASE(a_removed_directory_does_not_make_a_second_server),
-    CASE(without_proc_none_is_started),
-    CASE(without_descriptors_for_the_search_none_is_started),
-    CASE(a_directory_that_another_user_made_first_is_refused),
-    CASE(a_process_of_another_user_with_our_name_does_not_count),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup_user, teardown_user)

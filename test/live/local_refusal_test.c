@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/local_refusal_test.c - where the private server is refused, and the words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "local_parts.h"
 
@@ -33,11 +31,10 @@ static void make_directory(mode_t mode)
   assert_int_equal(chmod(p.directory, mode), 0);
 }
 
-static void a_directory_of_another_user_is_refused(void **state)
+TEST(a_directory_of_another_user_is_refused)
 {
   place p;
 
-  (void)state;
   if (geteuid() != 0)
     skip();
   make_directory(0700);
@@ -50,20 +47,18 @@ static void a_directory_of_another_user_is_refused(void **state)
   assert_int_equal(dibs_local_stop(false, &error), DIBS_ERR_CONFIG);
 }
 
-static void a_directory_open_to_others_is_refused(void **state)
+TEST(a_directory_open_to_others_is_refused)
 {
-  (void)state;
   make_directory(0770);
   assert_int_equal(join(), DIBS_ERR_CONFIG);
   assert_says("0700");
 }
 
-static void a_symbolic_link_is_refused(void **state)
+TEST(a_symbolic_link_is_refused)
 {
   char target[128];
   place p;
 
-  (void)state;
   p = where();
   (void)snprintf(target, sizeof(target), "%s/elsewhere", runtime);
   assert_int_equal(mkdir(target, 0700), 0);
@@ -72,11 +67,10 @@ static void a_symbolic_link_is_refused(void **state)
   assert_says("symbolic link");
 }
 
-static void a_file_in_its_place_is_refused(void **state)
+TEST(a_file_in_its_place_is_refused)
 {
   place p;
 
-  (void)state;
   p = where();
   (void)close(open(p.directory, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   assert_int_equal(join(), DIBS_ERR_CONFIG);
@@ -85,9 +79,8 @@ static void a_file_in_its_place_is_refused(void **state)
 }
 
 /* /sys belongs to root and lets nobody make directories. */
-static void a_place_that_cannot_be_written_is_told(void **state)
+TEST(a_place_that_cannot_be_written_is_told)
 {
-  (void)state;
   if (geteuid() != 0 || access("/sys/kernel", F_OK) != 0)
     skip();                    /* not mounted: an ordinary directory */
   (void)setenv("DIBS_LOCAL_DIR", "/sys/dibs", 1);
@@ -95,9 +88,8 @@ static void a_place_that_cannot_be_written_is_told(void **state)
   assert_says("/sys/dibs cannot be made");
 }
 
-static void the_environment_can_forbid_it(void **state)
+TEST(the_environment_can_forbid_it)
 {
-  (void)state;
   (void)setenv("DIBS_NO_LOCAL", "1", 1);
   assert_int_equal(join(), DIBS_ERR_CONFIG);
   assert_says("DIBS_NO_LOCAL");
@@ -107,9 +99,8 @@ static void the_environment_can_forbid_it(void **state)
   (void)unsetenv("DIBS_NO_LOCAL");
 }
 
-static void it_is_refused_inside_kubernetes(void **state)
+TEST(it_is_refused_inside_kubernetes)
 {
-  (void)state;
   (void)setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
   assert_int_equal(join(), DIBS_ERR_CONFIG);
   assert_says("Kubernetes");
@@ -117,12 +108,11 @@ static void it_is_refused_inside_kubernetes(void **state)
   (void)unsetenv("KUBERNETES_SERVICE_HOST");
 }
 
-static void without_a_program_the_package_is_named(void **state)
+TEST(without_a_program_the_package_is_named)
 {
   char *path = strdup(getenv("PATH"));
   char *chosen = getenv("DIBS_SERVER") == NULL ? NULL : strdup(getenv("DIBS_SERVER"));
 
-  (void)state;
   (void)unsetenv("DIBS_SERVER");
   (void)setenv("PATH", "/nowhere", 1);
   assert_int_equal(join(), DIBS_ERR_NO_SERVER);
@@ -148,12 +138,11 @@ static void write_program(const char *path, const char *text, mode_t mode)
   assert_int_equal(chmod(path, mode), 0);
 }
 
-static void a_server_that_ends_at_once_is_told_with_its_log(void **state)
+TEST(a_server_that_ends_at_once_is_told_with_its_log)
 {
   char *chosen = getenv("DIBS_SERVER") == NULL ? NULL : strdup(getenv("DIBS_SERVER"));
   char program[128];
 
-  (void)state;
   (void)snprintf(program, sizeof(program), "%s/server", runtime);
   (void)setenv("DIBS_SERVER", program, 1);
   write_program(program, "#!/bin/sh\necho the moon is too near >&2\nexit 3\n", 0700);
@@ -168,12 +157,11 @@ static void a_server_that_ends_at_once_is_told_with_its_log(void **state)
   free(chosen);
 }
 
-static void looking_at_it_makes_nothing(void **state)
+TEST(looking_at_it_makes_nothing)
 {
   dibs_local_info info = { .size = sizeof(info) };
   place p;
 
-  (void)state;
   p = where();
   assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
   assert_false(info.is_running);
@@ -187,11 +175,10 @@ static void looking_at_it_makes_nothing(void **state)
 }
 
 /* An older program's shorter record is not written beyond its end. */
-static void a_shorter_record_is_filled_as_far_as_it_goes(void **state)
+TEST(a_shorter_record_is_filled_as_far_as_it_goes)
 {
   dibs_local_info info;
 
-  (void)state;
   memset(&info, 'x', sizeof(info));
   info.size = offsetof(dibs_local_info, directory);
   assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
@@ -200,9 +187,8 @@ static void a_shorter_record_is_filled_as_far_as_it_goes(void **state)
 }
 
 /* Another user could put a directory in its place after it was looked at. */
-static void a_parent_in_which_others_may_rename_is_refused(void **state)
+TEST(a_parent_in_which_others_may_rename_is_refused)
 {
-  (void)state;
   assert_int_equal(chmod(runtime, 0777), 0);
   assert_int_equal(join(), DIBS_ERR_CONFIG);
   assert_says("sticky");
@@ -213,13 +199,12 @@ static void a_parent_in_which_others_may_rename_is_refused(void **state)
 }
 
 /* What differs between a login, cron, su and a service of one user. */
-static void the_environment_does_not_move_it(void **state)
+TEST(the_environment_does_not_move_it)
 {
   static const char *const variables[] = { "XDG_RUNTIME_DIR", "TMPDIR", "TMP", "HOME",
                                            "XDG_CONFIG_HOME" };
   char ours[64];
 
-  (void)state;
   (void)snprintf(ours, sizeof(ours), "/tmp/dibs-%lu", (unsigned long)geteuid());
   (void)unsetenv("DIBS_LOCAL_DIR");
   for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -238,12 +223,11 @@ static void the_environment_does_not_move_it(void **state)
   }
 }
 
-static void a_chosen_directory_is_taken_as_it_is_or_refused(void **state)
+TEST(a_chosen_directory_is_taken_as_it_is_or_refused)
 {
   char deep[256];
   place p;
 
-  (void)state;
   (void)setenv("DIBS_LOCAL_DIR", "/tmp/x/y///", 1);
   p = where();
   assert_string_equal(p.directory, "/tmp/x/y");
@@ -257,25 +241,4 @@ static void a_chosen_directory_is_taken_as_it_is_or_refused(void **state)
   assert_says("89");
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(a_directory_of_another_user_is_refused),
-    CASE(a_directory_open_to_others_is_refused),
-    CASE(a_symbolic_link_is_refused),
-    CASE(a_file_in_its_place_is_refused),
-    CASE(a_place_that_cannot_be_written_is_told),
-    CASE(the_environment_can_forbid_it),
-    CASE(it_is_refused_inside_kubernetes),
-    CASE(without_a_program_the_package_is_named),
-    CASE(a_server_that_ends_at_once_is_told_with_its_log),
-    CASE(looking_at_it_makes_nothing),
-    CASE(a_shorter_record_is_filled_as_far_as_it_goes),
-    CASE(a_parent_in_which_others_may_rename_is_refused),
-    CASE(the_environment_does_not_move_it),
-    CASE(a_chosen_directory_is_taken_as_it_is_or_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/local_sandbox_test.c - a sandbox is for one process and gone with it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -69,13 +67,12 @@ static void end_owner(pid_t owner)
   assert_int_equal(promise_waitpid(owner, NULL, 0), owner);
 }
 
-static void it_serves_and_is_gone_after_its_stop(void **state)
+TEST(it_serves_and_is_gone_after_its_stop)
 {
   dibs_sandbox *a, *b;
   struct found fa, fb;
   char url[320];
 
-  (void)state;
   assert_int_equal(dibs_sandbox_start(&a, url, sizeof(url), NULL), DIBS_OK);
   fa = look_at(url);
   assert_int_equal(dibs_sandbox_start(&b, url, sizeof(url), NULL), DIBS_OK);
@@ -91,38 +88,35 @@ static void it_serves_and_is_gone_after_its_stop(void **state)
   assert_null(dibs_sandbox_stop(NULL));
 }
 
-static void it_is_gone_when_its_owner_is_killed(void **state)
+TEST(it_is_gone_when_its_owner_is_killed)
 {
   struct found f;
   pid_t owner = start_owner(&f, false);
 
-  (void)state;
   end_owner(owner);
   assert_true(soon_gone(f.server));
   assert_true(soon_absent(f.directory));
   assert_true(soon_gone(f.watcher));
 }
 
-static void a_child_that_lives_on_does_not_keep_it(void **state)
+TEST(a_child_that_lives_on_does_not_keep_it)
 {
   struct found f;
   pid_t owner = start_owner(&f, true);
 
-  (void)state;
   end_owner(owner);
   assert_true(soon_gone(f.server));
   assert_true(soon_absent(f.directory));
   (void)kill(-owner, SIGKILL);
 }
 
-static void a_stop_in_a_forked_child_leaves_it_alone(void **state)
+TEST(a_stop_in_a_forked_child_leaves_it_alone)
 {
   dibs_sandbox *s;
   struct found f;
   char url[320];
   pid_t child;
 
-  (void)state;
   assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), NULL), DIBS_OK);
   f = look_at(url);
   child = fork_child();
@@ -135,14 +129,13 @@ static void a_stop_in_a_forked_child_leaves_it_alone(void **state)
   s = dibs_sandbox_stop(s);
 }
 
-static void with_its_watcher_killed_the_server_dies_and_the_next_one_sweeps(void **state)
+TEST(with_its_watcher_killed_the_server_dies_and_the_next_one_sweeps)
 {
   struct found f;
   pid_t owner = start_owner(&f, false);
   dibs_sandbox *s;
   char url[320];
 
-  (void)state;
   kill_and_wait(f.watcher);
   assert_true(soon_gone(f.server));
   assert_int_equal(access(f.directory, F_OK), 0);
@@ -159,13 +152,12 @@ static void *start_in_thread(void *ret_sandbox)
   return dibs_sandbox_start(ret_sandbox, url, sizeof(url), NULL) == DIBS_OK ? url : NULL;
 }
 
-static void it_outlives_the_thread_that_started_it(void **state)
+TEST(it_outlives_the_thread_that_started_it)
 {
   dibs_sandbox *s = NULL;
   pthread_t thread;
   void *url;
 
-  (void)state;
   assert_int_equal(pthread_create(&thread, NULL, start_in_thread, &s), 0);
   assert_int_equal(pthread_join(thread, &url), 0);
   assert_non_null(url);
@@ -174,13 +166,12 @@ static void it_outlives_the_thread_that_started_it(void **state)
   s = dibs_sandbox_stop(s);
 }
 
-static void a_directory_full_of_the_server_s_files_goes_too(void **state)
+TEST(a_directory_full_of_the_server_s_files_goes_too)
 {
   dibs_sandbox *s;
   struct found f;
   char url[320], path[400];
 
-  (void)state;
   assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), NULL), DIBS_OK);
   f = look_at(url);
   (void)snprintf(path, sizeof(path), "%s/appendonlydir", f.directory);
@@ -194,7 +185,7 @@ static void a_directory_full_of_the_server_s_files_goes_too(void **state)
   assert_int_equal(access(f.directory, F_OK), -1);
 }
 
-static void without_a_program_the_package_is_named(void **state)
+TEST(without_a_program_the_package_is_named)
 {
   char *path = strdup(getenv("PATH"));
   char *chosen = getenv("DIBS_SERVER") == NULL ? NULL : strdup(getenv("DIBS_SERVER"));
@@ -202,7 +193,6 @@ static void without_a_program_the_package_is_named(void **state)
   dibs_error error = DIBS_ERROR_INIT;
   char url[320];
 
-  (void)state;
   (void)unsetenv("DIBS_SERVER");
   (void)setenv("PATH", "/nowhere", 1);
   assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), &error), DIBS_ERR_NO_SERVER);
@@ -257,11 +247,10 @@ static _Noreturn void start_with_few(int descriptors, dibs_sandbox_kind kind)
   _exit(s == NULL ? 0 : 4);
 }
 
-static void nothing_is_left_where_descriptors_are_short(void **state)
+TEST(nothing_is_left_where_descriptors_are_short)
 {
   static const dibs_sandbox_kind kinds[] = { DIBS_SANDBOX_SERVER, DIBS_SANDBOX_QUORUM };
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     for (int descriptors = 0; descriptors < 8; descriptors++) {
       pid_t owner = fork_child();
@@ -276,20 +265,4 @@ static void nothing_is_left_where_descriptors_are_short(void **state)
   }
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(it_serves_and_is_gone_after_its_stop),
-    CASE(it_is_gone_when_its_owner_is_killed),
-    CASE(a_child_that_lives_on_does_not_keep_it),
-    CASE(a_stop_in_a_forked_child_leaves_it_alone),
-    CASE(with_its_watcher_killed_the_server_dies_and_the_next_one_sweeps),
-    CASE(it_outlives_the_thread_that_started_it),
-    CASE(a_directory_full_of_the_server_s_files_goes_too),
-    CASE(without_a_program_the_package_is_named),
-    CASE(nothing_is_left_where_descriptors_are_short),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/local_start_test.c - however many start the private server, and whatever was
  * killed before, there is exactly one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -123,34 +121,29 @@ static void kill_both(pid_t server, pid_t supervisor)
   kill_server(server, supervisor);
 }
 
-static void twenty_starters_get_one_server(void **state)
+TEST(twenty_starters_get_one_server)
 {
-  (void)state;
   rounds_after(stop_it);
 }
 
-static void twenty_starters_get_one_server_after_its_kill(void **state)
+TEST(twenty_starters_get_one_server_after_its_kill)
 {
-  (void)state;
   rounds_after(kill_server);
 }
 
-static void twenty_starters_get_one_server_after_the_supervisor_s_kill(void **state)
+TEST(twenty_starters_get_one_server_after_the_supervisor_s_kill)
 {
-  (void)state;
   rounds_after(kill_supervisor);
 }
 
-static void twenty_starters_get_one_server_after_both_kills(void **state)
+TEST(twenty_starters_get_one_server_after_both_kills)
 {
-  (void)state;
   rounds_after(kill_both);
 }
 
 /* The child's life ends in the middle of its start, later each time. */
-static void a_starter_killed_in_the_middle_leaves_no_second_server(void **state)
+TEST(a_starter_killed_in_the_middle_leaves_no_second_server)
 {
-  (void)state;
   for (int delay = 0; delay < 30; delay += 2) {
     char url[320];
     int fd;
@@ -170,14 +163,13 @@ static void a_starter_killed_in_the_middle_leaves_no_second_server(void **state)
   }
 }
 
-static void a_killed_supervisor_is_replaced_and_the_server_stays(void **state)
+TEST(a_killed_supervisor_is_replaced_and_the_server_stays)
 {
   dibs_local_info info = { .size = sizeof(info) };
   pid_t supervisor, server;
   char url[320];
   int fd;
 
-  (void)state;
   assert_int_equal(dibs_local_start(0, false, &info, NULL), DIBS_OK);
   server = (pid_t)info.server_pid;
   supervisor = supervisor_pid();
@@ -191,13 +183,12 @@ static void a_killed_supervisor_is_replaced_and_the_server_stays(void **state)
   (void)close(fd);
 }
 
-static void a_stale_socket_is_replaced(void **state)
+TEST(a_stale_socket_is_replaced)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   place p;
 
-  (void)state;
   p = where();
   assert_int_equal(place_make(&p, NULL), DIBS_OK);
   memcpy(address.sun_path, p.socket, strlen(p.socket));
@@ -208,14 +199,13 @@ static void a_stale_socket_is_replaced(void **state)
   assert_int_not_equal(server_pid(), 0);
 }
 
-static void a_stopped_server_is_told_with_its_pid_within_five_seconds(void **state)
+TEST(a_stopped_server_is_told_with_its_pid_within_five_seconds)
 {
   dibs_local_info info = { .size = sizeof(info) };
   dibs_error error = DIBS_ERROR_INIT;
   int64_t before;
   char words[32];
 
-  (void)state;
   assert_int_equal(dibs_local_start(0, false, &info, NULL), DIBS_OK);
   assert_int_equal(kill((pid_t)info.server_pid, SIGSTOP), 0);
   before = clock_ms();
@@ -242,7 +232,7 @@ static void count_child(int number)
 }
 
 /* The program must not notice: no SIGCHLD, no descriptor kept open, no thread tied. */
-static void the_program_that_starts_it_is_not_disturbed(void **state)
+TEST(the_program_that_starts_it_is_not_disturbed)
 {
   struct sigaction count = { .sa_handler = count_child }, before;
   dibs_status status = DIBS_BUSY;
@@ -250,7 +240,6 @@ static void the_program_that_starts_it_is_not_disturbed(void **state)
   int ends[2];
   char byte;
 
-  (void)state;
   children_that_ended = 0;
   assert_int_equal(sigaction(SIGCHLD, &count, &before), 0);
   assert_int_equal(pipe(ends), 0);
@@ -268,12 +257,11 @@ static void the_program_that_starts_it_is_not_disturbed(void **state)
   (void)sigaction(SIGCHLD, &before, NULL);
 }
 
-static void it_starts_with_closed_stdio_too(void **state)
+TEST(it_starts_with_closed_stdio_too)
 {
   pid_t child = fork_child();
   int how;
 
-  (void)state;
   if (child == 0) {
     dibs_status status;
     (void)close(0), (void)close(1), (void)close(2);
@@ -285,21 +273,4 @@ static void it_starts_with_closed_stdio_too(void **state)
   assert_int_not_equal(server_pid(), 0);
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(twenty_starters_get_one_server),
-    CASE(twenty_starters_get_one_server_after_its_kill),
-    CASE(twenty_starters_get_one_server_after_the_supervisor_s_kill),
-    CASE(twenty_starters_get_one_server_after_both_kills),
-    CASE(a_starter_killed_in_the_middle_leaves_no_second_server),
-    CASE(a_killed_supervisor_is_replaced_and_the_server_stays),
-    CASE(a_stale_socket_is_replaced),
-    CASE(a_stopped_server_is_told_with_its_pid_within_five_seconds),
-    CASE(the_program_that_starts_it_is_not_disturbed),
-    CASE(it_starts_with_closed_stdio_too),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/log_test.c - dibs_client_set_log(): which lines there are, with which fields; the
  * limit; when the data of its callback is freed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "callback_data.h"
 
@@ -159,14 +157,13 @@ static int log_setup(void **state)
 
 /* ---- lines ---- */
 
-static void a_lock_has_a_line_for_each_step(void **state)
+TEST(a_lock_has_a_line_for_each_step)
 {
   dibs_client *client = open_logging(live_url(), &log_a, DIBS_LOG_DEBUG);
   dibs_hold *hold = live_lock(client, "orders:42", TTL_MS);
   char fence[64];
   const char *line;
 
-  (void)state;
   (void)snprintf(fence, sizeof(fence), "fence=%llu", (unsigned long long)dibs_hold_fence(hold));
   live_expect_refused(client, live_try(client, "orders:42"), DIBS_BUSY);
   live_expect_ok(dibs_release(hold));
@@ -184,14 +181,13 @@ static void a_lock_has_a_line_for_each_step(void **state)
   assert_int_equal(count_with(&log_a, "event=granted"), count_with(&log_a, "event=released"));
 }
 
-static void kinds_and_sets_are_named(void **state)
+TEST(kinds_and_sets_are_named)
 {
   static const char *const both[] = { "{set}one", "{set}two" };
   dibs_client *client = open_logging(live_url(), &log_a, DIBS_LOG_DEBUG);
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *read, *write, *permits, *set;
 
-  (void)state;
   live_needs_answer(dibs_semaphore_set(client, dibs_text("permits"), 2, 0, NULL));
   live_expect_ok(dibs_acquire(client, DIBS_READ("r"), &o, &read));
   live_expect_ok(dibs_acquire(client, DIBS_WRITE("w"), &o, &write));
@@ -209,7 +205,7 @@ static void kinds_and_sets_are_named(void **state)
   assert_int_equal(count_with(&log_a, "event=released"), 4);
 }
 
-static void a_wait_and_its_refusals_say_how_long(void **state)
+TEST(a_wait_and_its_refusals_say_how_long)
 {
   dibs_client *holder = open_patient(live_url());
   dibs_client *client = open_logging(live_url(), &log_a, DIBS_LOG_INFO);
@@ -218,7 +214,6 @@ static void a_wait_and_its_refusals_say_how_long(void **state)
   struct live_ask ask;
   const char *line;
 
-  (void)state;
   live_expect_refused(client, dibs_try_lock(client, "stock", &o, &mine), DIBS_BUSY);
   live_expect_refused(client, dibs_lock(client, "stock", &o, &mine), DIBS_TIMED_OUT);
   line = expect_line(&log_a, "event=refused name=stock", "status=DIBS_TIMED_OUT");
@@ -251,7 +246,7 @@ static dibs_status break_it(dibs_client *client, const char *name)
   return dibs_break(client, dibs_text(name), lease);
 }
 
-static void a_loss_is_one_error_with_its_reason(void **state)
+TEST(a_loss_is_one_error_with_its_reason)
 {
   dibs_client *client = open_logging(live_url(), &log_a, DIBS_LOG_DEBUG);
   dibs_client *other = open_patient(live_url());
@@ -259,7 +254,6 @@ static void a_loss_is_one_error_with_its_reason(void **state)
   dibs_status broken = break_it(other, "job");
   const char *line;
 
-  (void)state;
   live_needs_answer(broken);
   live_expect_ok(broken);
   line = expect_line(&log_a, "level=error event=lost name=job class=job kind=lock fence=",
@@ -278,13 +272,12 @@ static bool is_held_again(void *hold)
   return dibs_hold_state(hold) == DIBS_HOLD_HELD;
 }
 
-static void a_server_that_restarts_is_a_story(void **state)
+TEST(a_server_that_restarts_is_a_story)
 {
   dibs_client *client;
   dibs_hold *hold;
   const char *line;
 
-  (void)state;
   live_needs_one_server();
   client = open_logging(test_server_tcp_url(live_server), &log_a, DIBS_LOG_DEBUG);
   hold = live_lock(client, "job", TTL_MS);
@@ -302,13 +295,12 @@ static void a_server_that_restarts_is_a_story(void **state)
   client = dibs_close(client);
 }
 
-static void what_a_request_without_a_server_ends_with_is_told(void **state)
+TEST(what_a_request_without_a_server_ends_with_is_told)
 {
   dibs_client *client;
   dibs_hold *hold = NULL;
   const char *line;
 
-  (void)state;
   live_needs_one_server();
   client = live_open(test_server_tcp_url(live_server));
   live_expect_ok(dibs_client_set_log(client, NULL, on_line, &log_a, NULL));
@@ -320,7 +312,7 @@ static void what_a_request_without_a_server_ends_with_is_told(void **state)
   client = dibs_close(client);
 }
 
-static void no_line_has_a_password_or_a_raw_byte(void **state)
+TEST(no_line_has_a_password_or_a_raw_byte)
 {
   static const struct test_server_options options = { .user = "sam", .password = "hunter2" };
   static const char *const passwords[] = { "hunter2", "hunter3" };
@@ -328,7 +320,6 @@ static void no_line_has_a_password_or_a_raw_byte(void **state)
   char url[256];
   dibs_hold *hold = NULL;
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     dibs_client *client;
 
@@ -354,12 +345,11 @@ static void take_and_release(dibs_client *client, int count)
     live_expect_ok(dibs_release(live_lock(client, "often", TTL_MS)));
 }
 
-static void lines_over_the_limit_are_counted_in_one(void **state)
+TEST(lines_over_the_limit_are_counted_in_one)
 {
   dibs_client *client = open_patient(live_url());
   dibs_log_options o = log_options(DIBS_LOG_DEBUG, 3);
 
-  (void)state;
   o.per_ms = 200;
   live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
   take_and_release(client, 1);
@@ -375,12 +365,11 @@ static void lines_over_the_limit_are_counted_in_one(void **state)
 }
 
 /* Though nothing else happens. */
-static void what_was_left_out_is_told_when_the_period_is_over(void **state)
+TEST(what_was_left_out_is_told_when_the_period_is_over)
 {
   dibs_client *client = open_patient(live_url());
   dibs_log_options o = log_options(DIBS_LOG_DEBUG, 1);
 
-  (void)state;
   o.per_ms = 300;
   live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
   take_and_release(client, 3);
@@ -388,11 +377,10 @@ static void what_was_left_out_is_told_when_the_period_is_over(void **state)
   client = dibs_close(client);
 }
 
-static void a_callback_that_is_slow_does_not_fill_the_memory(void **state)
+TEST(a_callback_that_is_slow_does_not_fill_the_memory)
 {
   dibs_client *client = open_logging(live_url(), &log_a, DIBS_LOG_DEBUG);
 
-  (void)state;
   log_a.delay_ms = 1;
   take_and_release(client, 200);         /* 600 lines */
   log_a.delay_ms = 0;
@@ -409,12 +397,11 @@ static void use_line(const dibs_log_line *line, void *data)
   use(data);
 }
 
-static void the_data_of_a_log_is_freed_once(void **state)
+TEST(the_data_of_a_log_is_freed_once)
 {
   dibs_log_options wrong = log_options(7, 0), o = log_options(DIBS_LOG_DEBUG, 0);
   dibs_client *client = open_patient(live_url());
 
-  (void)state;
   assert_int_equal(dibs_client_set_log(NULL, NULL, use_line, watched_new(), on_free),
                    DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_client_set_log(client, &wrong, use_line, watched_new(), on_free),
@@ -448,11 +435,10 @@ static void replaces_itself(const dibs_log_line *line, void *data)
   use(data);
 }
 
-static void a_log_can_end_itself(void **state)
+TEST(a_log_can_end_itself)
 {
   dibs_log_options o = log_options(DIBS_LOG_DEBUG, 0);
 
-  (void)state;
   own = open_patient(live_url());
   live_expect_ok(dibs_client_set_log(own, &o, replaces_itself, watched_new(), on_free));
   take_and_release(own, 1);
@@ -461,13 +447,12 @@ static void a_log_can_end_itself(void **state)
   expect_all_freed();
 }
 
-static void a_child_frees_its_copy(void **state)
+TEST(a_child_frees_its_copy)
 {
   dibs_client *client = open_patient(live_url());
   int status;
   pid_t child;
 
-  (void)state;
   live_expect_ok(dibs_client_set_log(client, NULL, use_line, watched_new(), on_free));
   live_expect_ok(dibs_ping(client, 0, NULL));
   child = fork();
@@ -483,13 +468,12 @@ static void a_child_frees_its_copy(void **state)
   expect_all_freed();
 }
 
-static void without_a_thread_lines_come_in_dibs_process(void **state)
+TEST(without_a_thread_lines_come_in_dibs_process)
 {
   dibs_options options = patient_options();
   dibs_log_options o = log_options(DIBS_LOG_DEBUG, 0);
   dibs_client *client;
 
-  (void)state;
   options.flags = DIBS_CLIENT_NO_THREAD;
   client = live_open_with(live_url(), &options);
   live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
@@ -500,14 +484,13 @@ static void without_a_thread_lines_come_in_dibs_process(void **state)
   client = dibs_close(client);
 }
 
-static void without_reports_the_times_are_known(void **state)
+TEST(without_reports_the_times_are_known)
 {
   dibs_options options = patient_options();
   dibs_log_options o = log_options(DIBS_LOG_DEBUG, 0);
   dibs_client *client;
   dibs_hold *hold;
 
-  (void)state;
   options.report_ms = DIBS_REPORT_OFF;
   client = live_open_with(live_url(), &options);
   live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
@@ -518,27 +501,4 @@ static void without_reports_the_times_are_known(void **state)
   assert_true(number_of(expect_line(&log_a, "event=released", "name=a"), "held_ms=") > 0);
 }
 
-#define LOG_CASE(name) cmocka_unit_test_setup_teardown(name, log_setup, live_server_teardown)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    LOG_CASE(a_lock_has_a_line_for_each_step),
-    LOG_CASE(kinds_and_sets_are_named),
-    LOG_CASE(a_wait_and_its_refusals_say_how_long),
-    LOG_CASE(a_loss_is_one_error_with_its_reason),
-    LOG_CASE(a_server_that_restarts_is_a_story),
-    LOG_CASE(what_a_request_without_a_server_ends_with_is_told),
-    LOG_CASE(no_line_has_a_password_or_a_raw_byte),
-    LOG_CASE(lines_over_the_limit_are_counted_in_one),
-    LOG_CASE(what_was_left_out_is_told_when_the_period_is_over),
-    LOG_CASE(a_callback_that_is_slow_does_not_fill_the_memory),
-    LOG_CASE(the_data_of_a_log_is_freed_once),
-    LOG_CASE(a_log_can_end_itself),
-    LOG_CASE(a_child_frees_its_copy),
-    LOG_CASE(without_a_thread_lines_come_in_dibs_process),
-    LOG_CASE(without_reports_the_times_are_known),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, log_setup, live_server_teardown)

@@ -2,13 +2,11 @@
 /* test/live/logins_test.c - sentinels and data servers have each their own user,
  * password and TLS, and each may have none; passwords rotate while a lock is held; the name in
  * a certificate may be another than the one that was dialled. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <hiredis/hiredis.h>
 
@@ -93,19 +91,17 @@ static void matrix_row(const struct login *data, const struct login *sentinel, b
   set = test_set_stop(set);
 }
 
-static void sentinels_and_servers_have_each_their_login_or_none(void **state)
+TEST(sentinels_and_servers_have_each_their_login_or_none)
 {
-  (void)state;
   for (int i = 0; i < LOGINS; i++)
     for (int k = 0; k < LOGINS; k++)
       matrix_row(&logins[i], &logins[k], false, NULL);
 }
 
-static void so_they_have_with_tls(void **state)
+TEST(so_they_have_with_tls)
 {
   struct test_authority *authority;
 
-  (void)state;
   if (!test_servers_speak_tls()) {
     print_message("# skipped: these servers were built without TLS\n");
     return;
@@ -118,13 +114,12 @@ static void so_they_have_with_tls(void **state)
 
 /* ---- a user without a password ---- */
 
-static void a_user_without_a_password_is_that_user(void **state)
+TEST(a_user_without_a_password_is_that_user)
 {
   struct test_server *s = test_server_start();
   dibs_options o = live_options();
   char url[200];
 
-  (void)state;
   assert_string_equal(test_server_command(s, "ACL SETUSER ghost on nopass ~* &* +@all"), "OK");
   (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(s));
   for (int i = 0; i < 4; i++) {
@@ -142,14 +137,13 @@ static void a_user_without_a_password_is_that_user(void **state)
   s = test_server_stop(s);
 }
 
-static void credentials_without_a_password_are_that_user(void **state)
+TEST(credentials_without_a_password_are_that_user)
 {
   struct test_server *s = test_server_start();
   dibs_options o = live_options();
   dibs_client *client;
   char url[200];
 
-  (void)state;
   assert_string_equal(test_server_command(s, "ACL SETUSER ghost on nopass ~* &* +@all"), "OK");
   (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(s));
   client = live_open_with(url, &o);
@@ -181,7 +175,7 @@ static void expect_done(redisContext *c, const char *command)
   freeReplyObject(reply);
 }
 
-static void passwords_rotate_while_a_lock_is_held(void **state)
+TEST(passwords_rotate_while_a_lock_is_held)
 {
   static const struct test_server_options options = { .user = "dana", .password = "hunter1" };
   struct test_server *s = test_server_start_with(&options);
@@ -193,7 +187,6 @@ static void passwords_rotate_while_a_lock_is_held(void **state)
   uint64_t connects;
   redisContext *admin;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   (void)snprintf(url, sizeof(url), "redis://dana:hunter1@127.0.0.1:%d", test_server_port(s));
@@ -221,7 +214,7 @@ static void passwords_rotate_while_a_lock_is_held(void **state)
 }
 
 /* The first call looks for the primary: with the credentials of then. */
-static void credentials_are_for_the_search_for_servers_too(void **state)
+TEST(credentials_are_for_the_search_for_servers_too)
 {
   static const struct test_server_options options = { .user = "dana", .password = "hunter2" };
   struct test_server *s = test_server_start_with(&options);
@@ -229,7 +222,6 @@ static void credentials_are_for_the_search_for_servers_too(void **state)
   dibs_client *client;
   char url[200];
 
-  (void)state;
   o.connect_timeout_ms = LIVE_LONG_MS;
   (void)snprintf(url, sizeof(url), "redis://dana:hunter1@127.0.0.1:%d,localhost:%d",
                  test_server_port(s), test_server_port(s));
@@ -242,7 +234,7 @@ static void credentials_are_for_the_search_for_servers_too(void **state)
 
 /* ---- another name in the certificate ---- */
 
-static void each_server_of_a_quorum_may_have_its_own_name(void **state)
+TEST(each_server_of_a_quorum_may_have_its_own_name)
 {
   struct test_authority *authority;
   struct test_server *servers[3];
@@ -250,7 +242,6 @@ static void each_server_of_a_quorum_may_have_its_own_name(void **state)
   char url[400];
   size_t used = 0;
 
-  (void)state;
   if (!test_servers_speak_tls()) {
     print_message("# skipped: these servers were built without TLS\n");
     return;
@@ -275,17 +266,4 @@ static void each_server_of_a_quorum_may_have_its_own_name(void **state)
   authority = test_authority_free(authority);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sentinels_and_servers_have_each_their_login_or_none),
-    cmocka_unit_test(so_they_have_with_tls),
-    cmocka_unit_test(a_user_without_a_password_is_that_user),
-    cmocka_unit_test(credentials_without_a_password_are_that_user),
-    cmocka_unit_test(passwords_rotate_while_a_lock_is_held),
-    cmocka_unit_test(credentials_are_for_the_search_for_servers_too),
-    cmocka_unit_test(each_server_of_a_quorum_may_have_its_own_name),
-  };
-
-  return cmocka_run_group_tests_name("logins", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

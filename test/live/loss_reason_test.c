@@ -2,14 +2,12 @@
 /* test/live/loss_reason_test.c - a loss has the reason of the server that did not renew, in its
  * words and with its address: in on_lost, the event, dibs_hold_why() and the error of the
  * release. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <sys/stat.h>
 
@@ -156,9 +154,8 @@ static const struct trouble {
   { kill9, "refused" },
 };
 
-static void the_words_of_the_server_are_the_reason(void **state)
+TEST(the_words_of_the_server_are_the_reason)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
     struct test_server *s = test_server_start();
     heard h = { .losses = 0 };
@@ -173,7 +170,7 @@ static void the_words_of_the_server_are_the_reason(void **state)
 }
 
 /* It answers nothing before busy-reply-threshold, and BUSY after it. */
-static void a_script_that_does_not_end_is_the_reason(void **state)
+TEST(a_script_that_does_not_end_is_the_reason)
 {
   struct test_server *s = test_server_start();
   heard h = { .losses = 0 };
@@ -182,7 +179,6 @@ static void a_script_that_does_not_end_is_the_reason(void **state)
   redisContext *c = test_server_connect(s);
   int done = 0;
 
-  (void)state;
   set(s, "lua-time-limit", "100");
   assert_int_equal(redisAppendCommand(c, "EVAL %s 0", "while true do end"), REDIS_OK);
   while (done == 0)
@@ -194,7 +190,7 @@ static void a_script_that_does_not_end_is_the_reason(void **state)
   s = test_server_stop(s);
 }
 
-static void a_renewal_ends_the_reason(void **state)
+TEST(a_renewal_ends_the_reason)
 {
   struct test_server *s = test_server_start();
   heard h = { .losses = 0 };
@@ -202,7 +198,6 @@ static void a_renewal_ends_the_reason(void **state)
   dibs_hold *hold = lock_hearing(client, &h);
   char why[512];
 
-  (void)state;
   assert_int_equal(dibs_hold_why(hold, why, sizeof(why)), DIBS_OK);
   assert_string_equal(why, "");
   set(s, "min-replicas-to-write", "3");
@@ -222,7 +217,7 @@ static void a_renewal_ends_the_reason(void **state)
 
 /* ---- a quorum ---- */
 
-static void a_majority_that_refuses_is_the_reason(void **state)
+TEST(a_majority_that_refuses_is_the_reason)
 {
   struct test_server *servers[3];
   heard h = { .losses = 0 };
@@ -230,7 +225,6 @@ static void a_majority_that_refuses_is_the_reason(void **state)
   dibs_client *client;
   dibs_hold *hold;
 
-  (void)state;
   for (int i = 0; i < 3; i++) {
     size_t used = strlen(urls);
 
@@ -248,14 +242,4 @@ static void a_majority_that_refuses_is_the_reason(void **state)
     servers[i] = test_server_stop(servers[i]);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_words_of_the_server_are_the_reason),
-    cmocka_unit_test(a_script_that_does_not_end_is_the_reason),
-    cmocka_unit_test(a_renewal_ends_the_reason),
-    cmocka_unit_test(a_majority_that_refuses_is_the_reason),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/lost_reply_test.c - every script runs once on the server and its answer is
  * lost: the library ends with the right answer all the same (S8). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -67,14 +65,13 @@ static void expect_lost_since(uint64_t cuts)
   assert_true(test_proxy_wait_for_cuts(proxy, cuts + 1, LIVE_LONG_MS));
 }
 
-static void a_grant_whose_answer_was_lost_is_had_once(void **state)
+TEST(a_grant_whose_answer_was_lost_is_had_once)
 {
   live_needs_one_server();
   uint64_t cuts = lose_next(), granted = live_stats(near).granted;
   dibs_hold *hold = live_lock(near, "grant", 5000);
   dibs_inspection *seen = NULL;
 
-  (void)state;
   expect_lost_since(cuts);
   assert_int_equal(live_info(hold).depth, 1);
   assert_int_equal(live_stats(near).granted, granted + 1);
@@ -88,19 +85,18 @@ static void a_grant_whose_answer_was_lost_is_had_once(void **state)
   assert_int_equal(live_try(far, "grant"), DIBS_OK);
 }
 
-static void a_try_whose_answer_was_lost_knows_its_end(void **state)
+TEST(a_try_whose_answer_was_lost_knows_its_end)
 {
   live_needs_one_server();
   uint64_t cuts = lose_next();
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(near, dibs_try_lock(near, "try", NULL, &hold), DIBS_OK);
   expect_lost_since(cuts);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void a_place_in_the_queue_is_kept_once(void **state)
+TEST(a_place_in_the_queue_is_kept_once)
 {
   live_needs_one_server();
   dibs_hold *hold = live_lock(far, "queue", 60000);
@@ -108,7 +104,6 @@ static void a_place_in_the_queue_is_kept_once(void **state)
   struct live_ask ask;
   uint64_t cuts;
 
-  (void)state;
   live_ask_init(&ask);
   cuts = lose_next();
   live_ask_begin(&ask, near, "queue", &o);
@@ -120,26 +115,24 @@ static void a_place_in_the_queue_is_kept_once(void **state)
   assert_int_equal(live_try(far, "queue"), DIBS_OK);
 }
 
-static void a_release_whose_answer_was_lost_is_ok(void **state)
+TEST(a_release_whose_answer_was_lost_is_ok)
 {
   live_needs_one_server();
   dibs_hold *hold = live_lock(near, "release", 60000);
   uint64_t cuts = lose_next();
 
-  (void)state;
   live_expect(near, dibs_release(hold), DIBS_OK);
   expect_lost_since(cuts);
   assert_int_equal(live_try(far, "release"), DIBS_OK);
 }
 
 /* The release is repeated, and must not end what the same owner took since. */
-static void a_late_release_spares_a_later_acquisition(void **state)
+TEST(a_late_release_spares_a_later_acquisition)
 {
   live_needs_one_server();
   dibs_hold *first = live_lock(near, "again", 60000), *second;
   uint64_t cuts = lose_next(), fence = dibs_hold_fence(first);
 
-  (void)state;
   assert_int_equal(dibs_release_async(first, NULL, NULL), DIBS_OK);
   second = live_lock(near, "again", 60000);
   expect_lost_since(cuts);
@@ -150,12 +143,11 @@ static void a_late_release_spares_a_later_acquisition(void **state)
 }
 
 /* The same by its token: the first lease is over for good, and later calls say so. */
-static void a_repeated_token_release_spares_a_later_acquisition(void **state)
+TEST(a_repeated_token_release_spares_a_later_acquisition)
 {
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *first = live_lock(near, "token", 60000), *second;
 
-  (void)state;
   live_expect_ok(dibs_hold_token(first, token, sizeof(token)));
   assert_int_equal(dibs_release(first), DIBS_OK);
   second = live_lock(near, "token", 60000);
@@ -165,7 +157,7 @@ static void a_repeated_token_release_spares_a_later_acquisition(void **state)
   assert_int_equal(dibs_release(second), DIBS_OK);
 }
 
-static void a_renewal_whose_answer_was_lost_renews(void **state)
+TEST(a_renewal_whose_answer_was_lost_renews)
 {
   live_needs_one_server();
   struct live_loss loss = { .count = 0 };
@@ -173,7 +165,6 @@ static void a_renewal_whose_answer_was_lost_renews(void **state)
   uint64_t cuts, renewed;
   dibs_hold *hold;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(near, "renew", &o);
@@ -187,7 +178,7 @@ static void a_renewal_whose_answer_was_lost_renews(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void a_cancel_whose_answer_was_lost_leaves_nothing(void **state)
+TEST(a_cancel_whose_answer_was_lost_leaves_nothing)
 {
   live_needs_one_server();
   dibs_hold *hold = live_lock(far, "cancel", 60000);
@@ -195,7 +186,6 @@ static void a_cancel_whose_answer_was_lost_leaves_nothing(void **state)
   struct live_ask ask;
   uint64_t cuts;
 
-  (void)state;
   live_ask_init(&ask);
   live_ask_begin(&ask, near, "cancel", &o);
   live_expect_waiters(live_server, "cancel", 1);
@@ -208,14 +198,13 @@ static void a_cancel_whose_answer_was_lost_leaves_nothing(void **state)
   live_expect_free(far, "cancel", LIVE_LONG_MS);
 }
 
-static void a_break_whose_answer_was_lost_breaks_once(void **state)
+TEST(a_break_whose_answer_was_lost_breaks_once)
 {
   live_needs_one_server();
   dibs_hold *hold = live_lock(far, "break", 60000);
   dibs_inspection *seen = NULL;
   uint64_t cuts;
 
-  (void)state;
   assert_int_equal(dibs_inspect(near, dibs_text("break"), &seen), DIBS_OK);
   /* The first use of this script is by its text. */
   cuts = test_proxy_counts(proxy).cuts;
@@ -227,19 +216,4 @@ static void a_break_whose_answer_was_lost_breaks_once(void **state)
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_grant_whose_answer_was_lost_is_had_once),
-    cmocka_unit_test(a_try_whose_answer_was_lost_knows_its_end),
-    cmocka_unit_test(a_place_in_the_queue_is_kept_once),
-    cmocka_unit_test(a_release_whose_answer_was_lost_is_ok),
-    cmocka_unit_test(a_late_release_spares_a_later_acquisition),
-    cmocka_unit_test(a_repeated_token_release_spares_a_later_acquisition),
-    cmocka_unit_test(a_renewal_whose_answer_was_lost_renews),
-    cmocka_unit_test(a_cancel_whose_answer_was_lost_leaves_nothing),
-    cmocka_unit_test(a_break_whose_answer_was_lost_breaks_once),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/low_descriptors_test.c - a program without stdin, stdout and stderr: the library uses
  * none of their numbers, and what the program puts there later does no harm. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,25 +118,15 @@ static void without_threads(void)
   use_as_a_daemon(live_url(), DIBS_CLIENT_NO_THREAD);
 }
 
-static void a_daemon_may_open_0_1_and_2_after_its_client(void **state)
+TEST(a_daemon_may_open_0_1_and_2_after_its_client)
 {
-  (void)state;
   run_without_stdio(with_threads);
   run_without_stdio(without_threads);
 }
 
-static void a_sandbox_leaves_0_1_and_2_free(void **state)
+TEST(a_sandbox_leaves_0_1_and_2_free)
 {
-  (void)state;
   run_without_stdio(use_a_sandbox);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_daemon_may_open_0_1_and_2_after_its_client),
-    cmocka_unit_test(a_sandbox_leaves_0_1_and_2_free),
-  };
-
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
-}
+RUN_TESTS(live_server_setup, live_server_teardown)

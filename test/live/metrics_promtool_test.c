@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/metrics_promtool_test.c - Prometheus' own checker accepts the text of a client
  * that did a little of everything. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -31,12 +29,11 @@ static void use_all(dibs_client *c)
   live_expect_ok(dibs_release(reader));
 }
 
-static void promtool_accepts_the_text(void **state)
+TEST(promtool_accepts_the_text)
 {
   dibs_client *c;
   FILE *checker;
 
-  (void)state;
   if (system("command -v promtool >/dev/null") != 0)
     skip();
   c = live_open(live_url());
@@ -48,9 +45,4 @@ static void promtool_accepts_the_text(void **state)
   assert_null(dibs_close(c));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test(promtool_accepts_the_text) };
-
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
-}
+RUN_TESTS(live_server_setup, live_server_teardown)

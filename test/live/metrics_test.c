@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/metrics_test.c - a client's own numbers are what the program did with it: in all
  * deployments, without reports, as numbers and as text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -37,14 +35,13 @@ static dibs_fleet_row row_of(dibs_client *c, const char *class_name, dibs_kind k
   return found;
 }
 
-static void each_request_is_counted_by_its_end(void **state)
+TEST(each_request_is_counted_by_its_end)
 {
   dibs_client *c = open_silent(), *other = live_open(live_url());
   dibs_hold *hold = live_lock(other, "orders:1", TTL_MS);
   dibs_lock_options o = live_lock_options(TTL_MS, 30);
   dibs_fleet_row row;
 
-  (void)state;
   assert_int_equal(live_try(c, "orders:1"), DIBS_BUSY);
   live_expect_refused(c, dibs_lock(c, "orders:1", &o, &hold), DIBS_TIMED_OUT);
   for (int i = 0; i < 3; i++)
@@ -61,7 +58,7 @@ static void each_request_is_counted_by_its_end(void **state)
   assert_null(dibs_close(other));
 }
 
-static void a_hold_that_was_broken_is_one_loss(void **state)
+TEST(a_hold_that_was_broken_is_one_loss)
 {
   dibs_client *c = open_silent(), *other = live_open(live_url());
   struct live_loss loss = { 0 };
@@ -70,7 +67,6 @@ static void a_hold_that_was_broken_is_one_loss(void **state)
   dibs_fleet_row row;
   dibs_hold *hold;
 
-  (void)state;
   live_needs_one_server();
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -90,7 +86,7 @@ static void a_hold_that_was_broken_is_one_loss(void **state)
 }
 
 /* The records of one server's locks: as many as there are names are held at a time. */
-static void a_held_lease_takes_few_bytes(void **state)
+TEST(a_held_lease_takes_few_bytes)
 {
   enum { COUNT = 20, MOST = 1280 };
   dibs_client *c = live_open(live_url());
@@ -98,7 +94,6 @@ static void a_held_lease_takes_few_bytes(void **state)
   dibs_hold *holds[COUNT];
   char name[] = "few:a";
 
-  (void)state;
   live_needs_one_server();
   for (int i = 0; i < COUNT; i++) {
     name[4] = (char)('a' + i);
@@ -116,13 +111,12 @@ static bool two_wait(void *c)
   return row_of(c, "shared", DIBS_KIND_MUTEX).waiting == 2;
 }
 
-static void what_waits_is_a_gauge(void **state)
+TEST(what_waits_is_a_gauge)
 {
   dibs_client *c = open_silent(), *other = live_open(live_url());
   dibs_hold *hold = live_lock(other, "shared:1", TTL_MS);
   struct live_ask asks[2];
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], c, "shared:1", NULL);
@@ -148,7 +142,7 @@ static dibs_metrics numbers_of(dibs_client *c)
   return copy;
 }
 
-static void a_lock_that_lingers_or_waits_is_a_hand_over(void **state)
+TEST(a_lock_that_lingers_or_waits_is_a_hand_over)
 {
   dibs_client *c = open_silent(), *other = live_open(live_url());
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -156,7 +150,6 @@ static void a_lock_that_lingers_or_waits_is_a_hand_over(void **state)
   dibs_hold *hold;
   dibs_metrics m;
 
-  (void)state;
   live_needs_one_server();
   o.linger_ms = TTL_MS;
   for (int i = 0; i < 50; i++)           /* not before messages can come */
@@ -177,12 +170,11 @@ static void a_lock_that_lingers_or_waits_is_a_hand_over(void **state)
   assert_null(dibs_close(other));
 }
 
-static void commands_and_round_trips_agree_with_the_counters(void **state)
+TEST(commands_and_round_trips_agree_with_the_counters)
 {
   dibs_client *c = open_silent();
   dibs_metrics m;
 
-  (void)state;
   live_expect_ok(dibs_release(live_lock(c, "orders:1", TTL_MS)));
   m = numbers_of(c);
   assert_int_equal(m.commands, live_stats(c).commands);
@@ -216,12 +208,11 @@ static bool page_add(const char *piece, size_t size, void *data)
   return p->calls != p->most;
 }
 
-static void the_text_has_the_numbers(void **state)
+TEST(the_text_has_the_numbers)
 {
   static page p;
   dibs_client *c = open_silent();
 
-  (void)state;
   p = (page){ .client = c };
   live_expect_ok(dibs_release(live_lock(c, "say \"x\"\n\\:1", TTL_MS)));
   live_expect(c, dibs_metrics_write(c, 0, page_add, &p), DIBS_OK);
@@ -231,25 +222,23 @@ static void the_text_has_the_numbers(void **state)
   assert_null(dibs_close(c));
 }
 
-static void a_writer_may_stop_it(void **state)
+TEST(a_writer_may_stop_it)
 {
   static page p;
   dibs_client *c = open_silent();
 
-  (void)state;
   p = (page){ .client = c, .most = 2 };
   live_expect(c, dibs_metrics_write(c, DIBS_METRICS_PROMETHEUS, page_add, &p), DIBS_OK);
   assert_int_equal(p.calls, 2);
   assert_null(dibs_close(c));
 }
 
-static void bad_arguments_are_named(void **state)
+TEST(bad_arguments_are_named)
 {
   static page p;
   dibs_client *c = open_silent();
   dibs_metrics *m = NULL;
 
-  (void)state;
   p = (page){ .client = c };
   live_expect(c, dibs_metrics_read(c, NULL), DIBS_ERR_ARGUMENT);
   live_expect_words(c, "ret_metrics");
@@ -268,19 +257,4 @@ static void bad_arguments_are_named(void **state)
   assert_int_equal(p.calls, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_request_is_counted_by_its_end),
-    cmocka_unit_test(a_hold_that_was_broken_is_one_loss),
-    cmocka_unit_test(a_held_lease_takes_few_bytes),
-    cmocka_unit_test(what_waits_is_a_gauge),
-    cmocka_unit_test(a_lock_that_lingers_or_waits_is_a_hand_over),
-    cmocka_unit_test(commands_and_round_trips_agree_with_the_counters),
-    cmocka_unit_test(the_text_has_the_numbers),
-    cmocka_unit_test(a_writer_may_stop_it),
-    cmocka_unit_test(bad_arguments_are_named),
-  };
-
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
-}
+RUN_TESTS(live_server_setup, live_server_teardown)

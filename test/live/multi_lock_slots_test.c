@@ -2,14 +2,12 @@
 /* test/live/multi_lock_slots_test.c - several locks as one whose names are on different nodes
  * of a cluster, while slots move: one hold with one fence, nobody inside together, nobody stuck,
  * and nothing left behind however it ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_in_cluster.h"
 
@@ -44,13 +42,12 @@ static void expect_all_free(void)
 
 /* ---- stories ---- */
 
-static void names_on_three_nodes_are_one_hold_with_one_fence(void **state)
+TEST(names_on_three_nodes_are_one_hold_with_one_fence)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   uint64_t before = 0;
   dibs_hold *hold = NULL;
 
-  (void)state;
   for (int i = 0; i < 3; i++) {
     dibs_hold *one = live_lock(b, three[i], TTL_MS);
 
@@ -70,13 +67,12 @@ static void names_on_three_nodes_are_one_hold_with_one_fence(void **state)
   }
 }
 
-static void it_has_no_token_and_says_so(void **state)
+TEST(it_has_no_token_and_says_so)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_hold_detach(hold), DIBS_ERR_UNSUPPORTED);
@@ -85,11 +81,10 @@ static void it_has_no_token_and_says_so(void **state)
   expect_all_free();
 }
 
-static void a_try_takes_all_or_nothing(void **state)
+TEST(a_try_takes_all_or_nothing)
 {
   dibs_hold *last = live_lock(b, three[2], TTL_MS), *hold = NULL;
 
-  (void)state;
   live_expect_refused(a, acquire_names_now(a, three, 3, NULL, &hold), DIBS_BUSY);
   assert_null(hold);
   live_expect_free(b, three[0], SOON_MS);
@@ -98,13 +93,12 @@ static void a_try_takes_all_or_nothing(void **state)
   expect_all_free();
 }
 
-static void it_is_renewed_on_all_nodes(void **state)
+TEST(it_is_renewed_on_all_nodes)
 {
   dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
   int64_t until;
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   until = live_now_ms() + 2000;
   while (live_now_ms() < until)
@@ -149,30 +143,26 @@ static void end_while_it_waits(enum ending how, dibs_status wanted)
   waiter = dibs_close(waiter);
 }
 
-static void a_time_limit_leaves_nothing(void **state)
+TEST(a_time_limit_leaves_nothing)
 {
-  (void)state;
   end_while_it_waits(BY_TIME, DIBS_TIMED_OUT);
 }
 
-static void a_cancel_leaves_nothing(void **state)
+TEST(a_cancel_leaves_nothing)
 {
-  (void)state;
   end_while_it_waits(BY_CANCEL, DIBS_CANCELLED);
 }
 
-static void a_close_leaves_nothing(void **state)
+TEST(a_close_leaves_nothing)
 {
-  (void)state;
   end_while_it_waits(BY_CLOSE, DIBS_ERR_CLOSED);
 }
 
 /* Cancelled at the moment at which the last of them is granted. */
-static void a_cancel_at_any_moment_leaves_nothing(void **state)
+TEST(a_cancel_at_any_moment_leaves_nothing)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
-  (void)state;
   for (long run = live_times(60); run > 0; run--) {
     dibs_hold *last = live_lock(b, three[2], TTL_MS);
     struct live_ask ask;
@@ -193,14 +183,13 @@ static void a_cancel_at_any_moment_leaves_nothing(void **state)
   expect_all_free();
 }
 
-static void losing_one_of_them_loses_all(void **state)
+TEST(losing_one_of_them_loses_all)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
   int owner = test_cluster_owner(cluster, slots[5]);
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
@@ -276,12 +265,11 @@ static void move(int slot)
   test_cluster_move_finish(cluster, slot, to);
 }
 
-static void random_subsets_exclude_each_other_while_slots_move(void **state)
+TEST(random_subsets_exclude_each_other_while_slots_move)
 {
   pthread_t threads[THREADS];
   int moves = 0;
 
-  (void)state;
   crowd.rounds_left = live_times(300);
   for (int i = 0; i < CLIENTS; i++)
     crowd.clients[i] = cluster_open(cluster_options(DIBS_DIALECT_NATIVE));
@@ -299,20 +287,4 @@ static void random_subsets_exclude_each_other_while_slots_move(void **state)
   expect_all_free();
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(names_on_three_nodes_are_one_hold_with_one_fence),
-    cmocka_unit_test(it_has_no_token_and_says_so),
-    cmocka_unit_test(a_try_takes_all_or_nothing),
-    cmocka_unit_test(it_is_renewed_on_all_nodes),
-    cmocka_unit_test(a_time_limit_leaves_nothing),
-    cmocka_unit_test(a_cancel_leaves_nothing),
-    cmocka_unit_test(a_close_leaves_nothing),
-    cmocka_unit_test(a_cancel_at_any_moment_leaves_nothing),
-    cmocka_unit_test(losing_one_of_them_loses_all),
-    cmocka_unit_test(random_subsets_exclude_each_other_while_slots_move),
-  };
-
-  return cmocka_run_group_tests_name("multi_lock_slots", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

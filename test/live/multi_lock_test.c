@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/multi_lock_test.c - several locks as one: all or nothing, nothing held while
  * waiting, no deadlock whatever the order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -86,14 +84,13 @@ static bool is_over(void *data)
 
 /* ---- stories ---- */
 
-static void a_set_is_all_its_members(void **state)
+TEST(a_set_is_all_its_members)
 {
   needs_sets();
   static const char *const names[] = { "b", "a", "c", "a" };
   dibs_hold *hold = take(a, names, 4);
   uint64_t fence = dibs_hold_fence(hold);
 
-  (void)state;
   for (int i = 0; i < 3; i++)
     live_refused(try_elsewhere(b, names[i]), DIBS_BUSY);
   assert_int_equal(live_info(hold).units, 1);
@@ -105,13 +102,12 @@ static void a_set_is_all_its_members(void **state)
   }
 }
 
-static void a_try_takes_all_or_nothing(void **state)
+TEST(a_try_takes_all_or_nothing)
 {
   needs_sets();
   static const char *const names[] = { "t1", "t2", "t3" };
   dibs_hold *one = live_lock(b, "t2", TTL_MS), *hold = NULL;
 
-  (void)state;
   live_expect_refused(a, acquire_names_now(a, names, 3, NULL, &hold), DIBS_BUSY);
   assert_int_equal(try_elsewhere(b, "t1"), DIBS_OK);
   assert_int_equal(try_elsewhere(b, "t3"), DIBS_OK);
@@ -121,7 +117,7 @@ static void a_try_takes_all_or_nothing(void **state)
 }
 
 /* Names of one slot, as a Cluster keeps what it has of several. */
-static void nothing_is_held_while_waiting(void **state)
+TEST(nothing_is_held_while_waiting)
 {
   needs_sets();
   static const char *const names[] = { "{n}1", "{n}2", "{n}3" };
@@ -129,7 +125,6 @@ static void nothing_is_held_while_waiting(void **state)
   struct many_ask m = { .client = a, .names = names, .count = 3 };
   pthread_t thread;
 
-  (void)state;
   assert_int_equal(pthread_create(&thread, NULL, ask_run, &m), 0);
   live_expect_waiters(live_server, "{n}2", 1);
   assert_int_equal(try_elsewhere(b, "{n}1"), DIBS_OK);
@@ -140,14 +135,13 @@ static void nothing_is_held_while_waiting(void **state)
   give(m.hold);
 }
 
-static void a_time_limit_leaves_nothing(void **state)
+TEST(a_time_limit_leaves_nothing)
 {
   needs_sets();
   static const char *const names[] = { "l1", "l2" };
   dibs_hold *second = live_lock(b, "l2", TTL_MS), *hold = NULL;
   dibs_lock_options o = live_lock_options(TTL_MS, 150);
 
-  (void)state;
   live_expect_refused(a, acquire_names(a, names, 2, &o, &hold), DIBS_TIMED_OUT);
   assert_int_equal(try_elsewhere(b, "l1"), DIBS_OK);
   give(second);
@@ -155,7 +149,7 @@ static void a_time_limit_leaves_nothing(void **state)
 }
 
 /* Two threads of one client: the one's single lock is not disowned by the other's set. */
-static void a_set_respects_locks_of_its_own_client(void **state)
+TEST(a_set_respects_locks_of_its_own_client)
 {
   needs_sets();
   static const char *const names[] = { "o1", "o2" };
@@ -164,7 +158,6 @@ static void a_set_respects_locks_of_its_own_client(void **state)
   struct many_ask m = { .client = a, .names = names, .count = 2 };
   pthread_t thread;
 
-  (void)state;
   assert_int_equal(dibs_lock(a, "o1", &o, &single), DIBS_OK);
   assert_int_equal(pthread_create(&thread, NULL, ask_run, &m), 0);
   live_expect_waiters(live_server, "o1", 1);
@@ -177,13 +170,12 @@ static void a_set_respects_locks_of_its_own_client(void **state)
   give(m.hold);
 }
 
-static void an_owner_does_not_wait_for_itself(void **state)
+TEST(an_owner_does_not_wait_for_itself)
 {
   needs_sets();
   static const char *const names[] = { "s1", "s2" };
   dibs_hold *single = live_lock(a, "s2", TTL_MS), *hold = NULL;
 
-  (void)state;
   live_expect(a, acquire_names(a, names, 2, NULL, &hold), DIBS_WOULD_DEADLOCK);
   give(single);
   single = take(a, names, 2);
@@ -192,7 +184,7 @@ static void an_owner_does_not_wait_for_itself(void **state)
   give(single);
 }
 
-static void a_lingering_member_is_given_back(void **state)
+TEST(a_lingering_member_is_given_back)
 {
   needs_sets();
   static const char *const names[] = { "g1", "g2" };
@@ -200,7 +192,6 @@ static void a_lingering_member_is_given_back(void **state)
   int64_t until = live_now_ms() + LIVE_LONG_MS;
   dibs_hold *hold = NULL;
 
-  (void)state;
   o.linger_ms = 60000;
   do {
     assert_int_equal(dibs_lock(a, "g1", &o, &hold), DIBS_OK);
@@ -211,7 +202,7 @@ static void a_lingering_member_is_given_back(void **state)
   give(hold);
 }
 
-static void losing_one_member_loses_the_set(void **state)
+TEST(losing_one_member_loses_the_set)
 {
   needs_sets();
   static const char *const names[] = { "x1", "x2" };
@@ -220,7 +211,6 @@ static void losing_one_member_loses_the_set(void **state)
   dibs_inspection *in = NULL;
   dibs_hold *hold = NULL;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   live_expect_ok(acquire_names(a, names, 2, &o, &hold));
@@ -233,7 +223,7 @@ static void losing_one_member_loses_the_set(void **state)
   live_expect_free(b, "x1", SOON_MS);
 }
 
-static void a_set_is_renewed(void **state)
+TEST(a_set_is_renewed)
 {
   needs_sets();
   static const char *const names[] = { "r1", "r2", "r3" };
@@ -242,7 +232,6 @@ static void a_set_is_renewed(void **state)
   int64_t until = live_now_ms() + LIVE_LONG_MS;
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect_ok(acquire_names(a, names, 3, &o, &hold));
   while (live_stats(a).renewed < renewed + 5 && live_now_ms() < until)
     for (int i = 0; i < 3; i++)
@@ -251,14 +240,13 @@ static void a_set_is_renewed(void **state)
   give(hold);
 }
 
-static void a_hundred_names_and_no_more(void **state)
+TEST(a_hundred_names_and_no_more)
 {
   needs_sets();
   char texts[101][16];
   const char *names[101];
   dibs_hold *hold = NULL;
 
-  (void)state;
   for (int i = 0; i < 101; i++) {
     (void)snprintf(texts[i], sizeof(texts[i]), "h-%d", i);
     names[i] = texts[i];
@@ -324,12 +312,11 @@ static void *crowd_run(void *data)
   return NULL;
 }
 
-static void random_subsets_exclude_each_other_and_never_stall(void **state)
+TEST(random_subsets_exclude_each_other_and_never_stall)
 {
   needs_sets();
   pthread_t threads[CLIENTS];
 
-  (void)state;
   for (int i = 0; i < CLIENTS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, crowd_run, (void *)(uintptr_t)(i + 1)),
                      0);
@@ -358,14 +345,13 @@ static void *greedy_run(void *data)
   return NULL;
 }
 
-static void a_set_is_not_starved(void **state)
+TEST(a_set_is_not_starved)
 {
   needs_sets();
   static const char *const names[] = { "v1", "v2", "v3" };
   pthread_t greedy[6], thread;
   struct many_ask m = { .client = a, .names = names, .count = 3, .wait_ms = LIVE_LONG_MS };
 
-  (void)state;
   stop_greedy = false;
   for (int i = 0; i < 6; i++)
     assert_int_equal(pthread_create(&greedy[i], NULL, greedy_run,
@@ -380,22 +366,4 @@ static void a_set_is_not_starved(void **state)
     (void)pthread_join(greedy[i], NULL);
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_set_is_all_its_members),
-    cmocka_unit_test(a_try_takes_all_or_nothing),
-    cmocka_unit_test(nothing_is_held_while_waiting),
-    cmocka_unit_test(a_time_limit_leaves_nothing),
-    cmocka_unit_test(a_set_respects_locks_of_its_own_client),
-    cmocka_unit_test(an_owner_does_not_wait_for_itself),
-    cmocka_unit_test(a_lingering_member_is_given_back),
-    cmocka_unit_test(losing_one_member_loses_the_set),
-    cmocka_unit_test(a_set_is_renewed),
-    cmocka_unit_test(a_hundred_names_and_no_more),
-    cmocka_unit_test(random_subsets_exclude_each_other_and_never_stall),
-    cmocka_unit_test(a_set_is_not_starved),
-  };
-
-  return cmocka_run_group_tests_name("multi_lock", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

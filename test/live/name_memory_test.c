@@ -2,13 +2,11 @@
 /* test/live/name_memory_test.c - names leave nothing behind in the client, however many
  * there were; what is held or waited for is never forgotten. DIBS_TEST_SCALE=500: ten
  * million names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <unistd.h>
 
@@ -60,13 +58,12 @@ static bool nothing_is_known(void *data)
   return live_stats(client).names == 0;
 }
 
-static void distinct_names_do_not_add_up(void **state)
+TEST(distinct_names_do_not_add_up)
 {
   static dibs_hold *ring[LIVE];
   long count = live_times(20000), warm = count / 4, before;
   uint64_t bytes;
 
-  (void)state;
   take_names(ring, 0, warm);
   before = resident_pages();
   bytes = live_stats(client).table_bytes;
@@ -82,13 +79,12 @@ static void distinct_names_do_not_add_up(void **state)
   assert_int_equal(live_stats(client).holds, 0);
 }
 
-static void names_asked_for_in_vain_do_not_add_up(void **state)
+TEST(names_asked_for_in_vain_do_not_add_up)
 {
   dibs_client *holder = live_open(live_url());
   dibs_lock_options o = live_lock_options(1000, 1);
   dibs_hold *hold = live_lock(holder, "busy", 60000), *none = NULL;
 
-  (void)state;
   for (long i = live_times(300); i > 0; i--) {
     live_refused(dibs_try_lock(client, "busy", NULL, &none), DIBS_BUSY);
     assert_int_not_equal(dibs_lock(client, "busy", &o, &none), DIBS_OK);
@@ -100,12 +96,4 @@ static void names_asked_for_in_vain_do_not_add_up(void **state)
   holder = dibs_close(holder);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(distinct_names_do_not_add_up),
-    cmocka_unit_test(names_asked_for_in_vain_do_not_add_up),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

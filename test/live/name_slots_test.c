@@ -2,13 +2,11 @@
 /* test/live/name_slots_test.c - every key and channel of a name is in one slot, the one
  * that the servers of a cluster compute, whatever braces the name has; and what such servers
  * tell of themselves is understood. Below the library: no client here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -66,25 +64,23 @@ static long long slot_by_server(const char *key, size_t size)
   return test_server_integer(server(), "CLUSTER KEYSLOT %b", key, size);
 }
 
-static void any_key_is_in_the_slot_that_servers_compute(void **state)
+TEST(any_key_is_in_the_slot_that_servers_compute)
 {
   char key[700];
 
-  (void)state;
   for (int i = 0; i < NAMES; i++) {
     size_t size = random_bytes(key, sizeof(key));
     assert_int_equal(slot_of_key(key, size), slot_by_server(key, size));
   }
 }
 
-static void all_that_a_name_has_is_in_one_slot(void **state)
+TEST(all_that_a_name_has_is_in_one_slot)
 {
   static const protocol n = { .prefix = "app", .client = "AAAAAAAAAAAAAAAAAAAAAA",
                               .has_tags = true };
   char name[DIBS_NAME_MAX];
   int told = 0, braced = 0;
 
-  (void)state;
   while (told < NAMES) {
     size_t size = random_bytes(name, sizeof(name));
     char key[KEY_TEXT_SIZE], inbox[KEY_TEXT_SIZE], era[KEY_TEXT_SIZE];
@@ -145,11 +141,10 @@ static void expect_serves(const slot_map *map, int at)
                    test_server_port(test_cluster_member(cluster, owner)));
 }
 
-static void maps_of_real_servers_are_understood(void **state)
+TEST(maps_of_real_servers_are_understood)
 {
   memory m = FAILING_HEAP_AS(memory, &heap);
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     bool by_shards = i == 0;
     resp_reader *reader;
@@ -174,11 +169,10 @@ static void maps_of_real_servers_are_understood(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-static void redirections_of_real_servers_are_understood(void **state)
+TEST(redirections_of_real_servers_are_understood)
 {
   int seen = 0;
 
-  (void)state;
   for (int i = 0; i < 20; i++) {
     char key[16];
     const char *answer;
@@ -204,14 +198,4 @@ static void redirections_of_real_servers_are_understood(void **state)
   assert_true(seen > 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest all[] = {
-    cmocka_unit_test(any_key_is_in_the_slot_that_servers_compute),
-    cmocka_unit_test(all_that_a_name_has_is_in_one_slot),
-    cmocka_unit_test(maps_of_real_servers_are_understood),
-    cmocka_unit_test(redirections_of_real_servers_are_understood),
-  };
-
-  return cmocka_run_group_tests_name("name_slots", all, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

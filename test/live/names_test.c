@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/names_test.c - what a client has in memory of names: seen as it is, bounded, and
  * given back when it lies unused; in all dialects. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "one_client.h"
 
@@ -97,19 +95,17 @@ static void a_lock_is_seen_as_long_as_somebody_here_cares(dibs_client *c)
   assert_true(live_until(SOON_MS, is_empty, c));
 }
 
-static void a_held_lock_and_who_waits_for_it_here(void **state)
+TEST(a_held_lock_and_who_waits_for_it_here)
 {
-  (void)state;
   a_lock_is_seen_as_long_as_somebody_here_cares(client);
 }
 
-static void it_is_so_in_every_dialect(void **state)
+TEST(it_is_so_in_every_dialect)
 {
   static const dibs_dialect dialects[] = { DIBS_DIALECT_REDISSON, DIBS_DIALECT_SPRING,
                                            DIBS_DIALECT_PLAIN };
   live_needs_one_server();
 
-  (void)state;
   for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
     dibs_options o = live_options();
     dibs_client *c;
@@ -123,13 +119,12 @@ static void it_is_so_in_every_dialect(void **state)
   }
 }
 
-static void readers_and_a_name_asked_for_twice(void **state)
+TEST(readers_and_a_name_asked_for_twice)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
   dibs_name_view v;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_WRITE("rw"), &o, &hold), DIBS_OK);
   v = look(client, "rw");
   assert_int_equal(v.kind, DIBS_KIND_RWLOCK);
@@ -143,13 +138,12 @@ static void readers_and_a_name_asked_for_twice(void **state)
   assert_true(live_until(SOON_MS, is_empty, client));
 }
 
-static void permits_and_several_names_come_each_by_itself(void **state)
+TEST(permits_and_several_names_come_each_by_itself)
 {
   const char *const both[] = { "{t}a", "{t}b" };
   dibs_hold *permits = NULL, *many = NULL;
   dibs_status set = dibs_semaphore_set(client, dibs_text("pool"), 5, 0, NULL);
 
-  (void)state;
   live_needs_answer(set);
   live_expect(client, set, DIBS_OK);
   live_expect(client, dibs_acquire(client, DIBS_PERMITS("pool", 3), NULL, &permits), DIBS_OK);
@@ -166,14 +160,13 @@ static void permits_and_several_names_come_each_by_itself(void **state)
   assert_true(live_until(SOON_MS, is_empty, client));
 }
 
-static void a_lost_lock_is_seen_until_it_is_released(void **state)
+TEST(a_lost_lock_is_seen_until_it_is_released)
 {
   live_needs_keys();
   dibs_lock_options o = live_lock_options(200, 0);
   struct live_loss loss = { 0 };
   dibs_hold *hold;
 
-  (void)state;
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -185,13 +178,12 @@ static void a_lost_lock_is_seen_until_it_is_released(void **state)
   assert_true(live_until(SOON_MS, is_empty, client));
 }
 
-static void it_needs_no_server(void **state)
+TEST(it_needs_no_server)
 {
   dibs_options options = live_options();
   struct live_ask ask;
   dibs_client *lonely;
 
-  (void)state;
   options.connect_timeout_ms = LIVE_LONG_MS;
   lonely = live_open_with("unix:///nonexistent/dibs.sock", &options);
   live_ask_init(&ask);
@@ -203,13 +195,12 @@ static void it_needs_no_server(void **state)
   assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
 }
 
-static void the_copy_outlives_its_client(void **state)
+TEST(the_copy_outlives_its_client)
 {
   dibs_client *c = live_open(live_url());
   dibs_hold *hold = live_lock(c, "kept", TTL_MS);
   dibs_names *names = seen(c);
 
-  (void)state;
   live_expect(c, dibs_release(hold), DIBS_OK);
   dibs_close(c);
   assert_int_equal(names->count, 1);
@@ -220,14 +211,13 @@ static void the_copy_outlives_its_client(void **state)
 
 /* ---- the bound ---- */
 
-static void one_name_too_many_is_refused_and_the_limit_named(void **state)
+TEST(one_name_too_many_is_refused_and_the_limit_named)
 {
   dibs_options options = live_options();
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *first, *second, *again = NULL, *third = NULL;
   dibs_client *small;
 
-  (void)state;
   options.names_max = 2;
   small = live_open_with(live_url(), &options);
   o.owner = "me";
@@ -248,7 +238,7 @@ static void one_name_too_many_is_refused_and_the_limit_named(void **state)
 }
 
 /* A dialect takes them one after the other: what was had before the limit is given back. */
-static void several_names_beyond_the_limit_leave_none(void **state)
+TEST(several_names_beyond_the_limit_leave_none)
 {
   live_needs_one_server();
   const char *const both[] = { "{s}a", "{s}b" };
@@ -256,7 +246,6 @@ static void several_names_beyond_the_limit_leave_none(void **state)
   dibs_hold *many = NULL;
   dibs_client *small;
 
-  (void)state;
   options.dialect = DIBS_DIALECT_REDISSON;
   options.names_max = 1;
   small = live_open_with(live_url(), &options);
@@ -266,13 +255,12 @@ static void several_names_beyond_the_limit_leave_none(void **state)
   dibs_close(small);
 }
 
-static void a_limit_below_one_is_refused(void **state)
+TEST(a_limit_below_one_is_refused)
 {
   dibs_options options = live_options();
   dibs_client *c = NULL;
   dibs_error error = DIBS_ERROR_INIT;
 
-  (void)state;
   options.names_max = -1;
   assert_int_equal(dibs_open(live_url(), &options, &c, &error), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(error.text, "names_max is -1"));
@@ -302,13 +290,12 @@ static void keep_idle(dibs_client *c, const char *name)
   fail_msg("%s is never kept", name);
 }
 
-static void what_lingers_unused_is_given_back(void **state)
+TEST(what_lingers_unused_is_given_back)
 {
   live_needs_keys();
   dibs_client *other = live_open(live_url());
   size_t count = 9;
 
-  (void)state;
   keep_idle(client, "idle");
   assert_int_equal(look(client, "idle").holds, 0);
   assert_true(look(client, "idle").valid_ms > 0);
@@ -322,12 +309,11 @@ static void what_lingers_unused_is_given_back(void **state)
   dibs_close(other);
 }
 
-static void what_is_held_does_not_expire(void **state)
+TEST(what_is_held_does_not_expire)
 {
   dibs_hold *hold = live_lock(client, "busy", TTL_MS);
   size_t count = 9;
 
-  (void)state;
   live_expect(client, dibs_names_expire(client, 0, &count), DIBS_OK);
   assert_int_equal(count, 0);
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
@@ -336,7 +322,7 @@ static void what_is_held_does_not_expire(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
-static void the_longest_idle_makes_room_for_a_new_one(void **state)
+TEST(the_longest_idle_makes_room_for_a_new_one)
 {
   live_needs_keys();
   dibs_options options = live_options();
@@ -344,7 +330,6 @@ static void the_longest_idle_makes_room_for_a_new_one(void **state)
   dibs_client *small;
   dibs_hold *hold;
 
-  (void)state;
   options.names_max = 2;
   small = live_open_with(live_url(), &options);
   /* One tag, one channel in a cluster: a second one that begins would end what lingers. */
@@ -357,23 +342,4 @@ static void the_longest_idle_makes_room_for_a_new_one(void **state)
   dibs_close(small);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_held_lock_and_who_waits_for_it_here),
-    cmocka_unit_test(it_is_so_in_every_dialect),
-    cmocka_unit_test(readers_and_a_name_asked_for_twice),
-    cmocka_unit_test(permits_and_several_names_come_each_by_itself),
-    cmocka_unit_test(a_lost_lock_is_seen_until_it_is_released),
-    cmocka_unit_test(it_needs_no_server),
-    cmocka_unit_test(the_copy_outlives_its_client),
-    cmocka_unit_test(one_name_too_many_is_refused_and_the_limit_named),
-    cmocka_unit_test(several_names_beyond_the_limit_leave_none),
-    cmocka_unit_test(a_limit_below_one_is_refused),
-    cmocka_unit_test(what_lingers_unused_is_given_back),
-    cmocka_unit_test(what_is_held_does_not_expire),
-    cmocka_unit_test(the_longest_idle_makes_room_for_a_new_one),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

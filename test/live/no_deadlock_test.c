@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/no_deadlock_test.c - where there is no cycle, or cannot be known to be one,
  * nobody fails, whatever else happens meanwhile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <unistd.h>
 
@@ -34,22 +32,20 @@ static void expect_all_time_out(struct party *parties, int count)
   assert_int_equal(live_faults(), 0);
 }
 
-static void nobody_fails_where_nobody_looks(void **state)
+TEST(nobody_fails_where_nobody_looks)
 {
   struct party parties[2];
 
-  (void)state;
   party_ring(parties, 2, 0);
   parties[0].wait_ms = parties[1].wait_ms = 2500;
   expect_all_time_out(parties, 2);
 }
 
 /* One of them does not tell its owners: nothing is guessed. */
-static void a_client_that_tells_nothing_ends_a_walk(void **state)
+TEST(a_client_that_tells_nothing_ends_a_walk)
 {
   struct party parties[3];
 
-  (void)state;
   party_ring(parties, 3, DETECTS);
   parties[1].flags = 0;
   for (int i = 0; i < 3; i++)
@@ -58,7 +54,7 @@ static void a_client_that_tells_nothing_ends_a_walk(void **state)
 }
 
 /* P waits for Q and Q for P, but not the same threads of them. */
-static void clients_that_cross_with_other_owners_are_no_cycle(void **state)
+TEST(clients_that_cross_with_other_owners_are_no_cycle)
 {
   dibs_options o = live_options();
   dibs_client *p, *q, *other = live_open(live_url());
@@ -69,7 +65,6 @@ static void clients_that_cross_with_other_owners_are_no_cycle(void **state)
   };
   dibs_hold *others = live_lock(other, "others", 60000);
 
-  (void)state;
   o.flags = DETECTS;
   parties[0].client = parties[1].client = p = live_open_with(live_url(), &o);
   parties[2].client = q = live_open_with(live_url(), &o);
@@ -81,7 +76,7 @@ static void clients_that_cross_with_other_owners_are_no_cycle(void **state)
 }
 
 /* Another permit is in hands that wait for nobody. */
-static void permits_that_somebody_else_may_give_back_are_no_cycle(void **state)
+TEST(permits_that_somebody_else_may_give_back_are_no_cycle)
 {
   struct party parties[2] = {
     { .first = { 'p', "permit-2" }, .second = { 'x', "permit-y" }, .flags = DETECTS,
@@ -93,7 +88,6 @@ static void permits_that_somebody_else_may_give_back_are_no_cycle(void **state)
   dibs_client *c = live_open(live_url());
   dibs_hold *hold = NULL;
 
-  (void)state;
   party_permits_set("permit-2", 2);
   live_expect(c, dibs_acquire(c, DIBS_PERMITS("permit-2", 1), &o, &hold), DIBS_OK);
   expect_all_time_out(parties, 2);
@@ -118,7 +112,7 @@ static bool has_found_it_again(void *nothing)
 
 /* What it told stands on the server and looks like a cycle, yet its wait is over: it cannot
  * say so, and so is not believed. */
-static void what_a_cut_off_client_told_before_is_not_believed(void **state)
+TEST(what_a_cut_off_client_told_before_is_not_believed)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -126,7 +120,6 @@ static void what_a_cut_off_client_told_before_is_not_believed(void **state)
   struct report r;
   int both = 2;
 
-  (void)state;
   party_ring(parties, 2, DETECTS);
   parties[0].url = live_url_by(proxy);
   parties[0].wait_ms = 900;
@@ -236,26 +229,23 @@ static int crowd_failures(bool keeps_order)
   return failed;
 }
 
-static void nobody_ever_fails_in_a_crowd_that_keeps_an_order(void **state)
+TEST(nobody_ever_fails_in_a_crowd_that_keeps_an_order)
 {
-  (void)state;
   assert_int_equal(crowd_failures(true), 0);
 }
 
-static void a_crowd_without_an_order_gets_on(void **state)
+TEST(a_crowd_without_an_order_gets_on)
 {
-  (void)state;
   assert_true(crowd_failures(false) > 0);
 }
 
 /* ---- faults meanwhile ---- */
 
-static void a_client_may_be_closed_while_it_looks(void **state)
+TEST(a_client_may_be_closed_while_it_looks)
 {
   dibs_options o = live_options();
   struct party parties[2];
 
-  (void)state;
   o.flags = DETECTS;
   for (int delay_ms = 900; delay_ms <= 1300; delay_ms += 200) {
     party_ring(parties, 2, DETECTS);
@@ -275,14 +265,13 @@ static void a_client_may_be_closed_while_it_looks(void **state)
   }
 }
 
-static void no_server_is_no_cycle(void **state)
+TEST(no_server_is_no_cycle)
 {
   live_needs_one_server();
   struct party parties[2];
   struct report r;
   int both = 2;
 
-  (void)state;
   party_ring(parties, 2, DETECTS);
   parties[0].wait_ms = parties[1].wait_ms = 2500;
   party_start(&parties[0]);
@@ -305,17 +294,6 @@ int main(void)
 {
   if (live_is_lost_to_tsan() || live_is_beyond(LIVE_SENTINEL))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nobody_fails_where_nobody_looks),
-    cmocka_unit_test(a_client_that_tells_nothing_ends_a_walk),
-    cmocka_unit_test(clients_that_cross_with_other_owners_are_no_cycle),
-    cmocka_unit_test(permits_that_somebody_else_may_give_back_are_no_cycle),
-    cmocka_unit_test(what_a_cut_off_client_told_before_is_not_believed),
-    cmocka_unit_test(nobody_ever_fails_in_a_crowd_that_keeps_an_order),
-    cmocka_unit_test(a_crowd_without_an_order_gets_on),
-    cmocka_unit_test(a_client_may_be_closed_while_it_looks),
-    cmocka_unit_test(no_server_is_no_cycle),
-  };
 
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
+  return tests_run(live_server_setup, live_server_teardown, NULL, NULL);
 }

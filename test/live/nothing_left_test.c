@@ -2,14 +2,12 @@
 /* test/live/nothing_left_test.c - whatever way a client ends its requests and itself, the
  * server keeps no lease, no queue, no client and no subscription of it; free locks are
  * remembered with a TTL. Also: closing gives everything back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,7 +22,7 @@ static int teardown(void **state)
   return live_server_teardown(state);
 }
 
-static void releases_and_timeouts_and_cancels_leave_nothing(void **state)
+TEST(releases_and_timeouts_and_cancels_leave_nothing)
 {
   dibs_client *client = live_open(live_url());
   dibs_client *other = live_open(live_url());
@@ -32,7 +30,6 @@ static void releases_and_timeouts_and_cancels_leave_nothing(void **state)
   static struct live_ask asks[20];
   char name[16];
 
-  (void)state;
   for (int i = 0; i < 20; i++) {
     dibs_hold *hold, *none = NULL;
 
@@ -52,7 +49,7 @@ static void releases_and_timeouts_and_cancels_leave_nothing(void **state)
   live_expect_clean(live_server);
 }
 
-static void a_close_releases_and_leaves_at_once(void **state)
+TEST(a_close_releases_and_leaves_at_once)
 {
   dibs_client *client = live_open(live_url());
   dibs_client *other = live_open(live_url());
@@ -61,7 +58,6 @@ static void a_close_releases_and_leaves_at_once(void **state)
   char name[16];
   int64_t begun;
 
-  (void)state;
   for (int i = 0; i < 20; i++) {
     (void)snprintf(name, sizeof(name), "mine-%d", i);
     (void)live_lock(client, name, 60000);
@@ -84,14 +80,13 @@ static void a_close_releases_and_leaves_at_once(void **state)
   live_expect_clean(live_server);
 }
 
-static void lost_answers_leave_nothing(void **state)
+TEST(lost_answers_leave_nothing)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
   dibs_client *client = live_open(live_url_by(proxy));
   char name[16];
 
-  (void)state;
   for (int i = 0; i < 30; i++) {
     dibs_lock_options o = live_lock_options(2000, 1 + i);
     dibs_hold *hold = NULL;
@@ -147,7 +142,7 @@ static bool is_free_everywhere_once_taken(void *other)
   return live_lease_end_us(live_server, "of-the-dead") == 0;
 }
 
-static void a_killed_process_leaves_its_lease_to_the_next(void **state)
+TEST(a_killed_process_leaves_its_lease_to_the_next)
 {
   dibs_client *other = live_open(live_url());
   dibs_hold *mine = live_lock(other, "of-the-living", 60000);
@@ -155,7 +150,6 @@ static void a_killed_process_leaves_its_lease_to_the_next(void **state)
   pid_t child;
   char byte;
 
-  (void)state;
   assert_int_equal(pipe(ends), 0);
   child = fork();
   if (child == 0)
@@ -176,14 +170,4 @@ static void a_killed_process_leaves_its_lease_to_the_next(void **state)
   live_expect_clean_but_presence(live_server);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(releases_and_timeouts_and_cancels_leave_nothing),
-    cmocka_unit_test(a_close_releases_and_leaves_at_once),
-    cmocka_unit_test(lost_answers_leave_nothing),
-    cmocka_unit_test(a_killed_process_leaves_its_lease_to_the_next),
-  };
-
-  return cmocka_run_group_tests(tests, live_server_setup, teardown);
-}
+RUN_TESTS(live_server_setup, teardown)

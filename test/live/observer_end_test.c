@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/observer_end_test.c - an observation that ends while its callback still has to report a
  * change, or while its client is closed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -63,13 +61,12 @@ static bool is_over(void *data)
   return status < 0;
 }
 
-static void an_observer_that_ends_while_its_report_waits_ends_once(void **state)
+TEST(an_observer_that_ends_while_its_report_waits_ends_once)
 {
   dibs_client *client = live_open(live_url()), *other = live_open(live_url());
   struct reports r = { .ends = 0 };
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect_ok(dibs_observe(client, "job", on_leader, &r, NULL, &r.observer));
   assert_true(live_until(LIVE_LONG_MS, has_leader, &r));
   live_expect_ok(dibs_lock_async(client, "busy", NULL, keep_busy, &r, NULL));
@@ -92,11 +89,10 @@ static void an_observer_that_ends_while_its_report_waits_ends_once(void **state)
 }
 
 /* For ThreadSanitizer: the end of the client comes about when the callback runs. */
-static void a_client_is_closed_while_its_observer_reports(void **state)
+TEST(a_client_is_closed_while_its_observer_reports)
 {
   dibs_client *other = live_open(live_url());
 
-  (void)state;
   for (int i = 0; i < live_times(ROUNDS); i++) {
     dibs_client *client = live_open(live_url());
     struct reports r = { .ends = 0 };
@@ -116,13 +112,7 @@ static void a_client_is_closed_while_its_observer_reports(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_observer_that_ends_while_its_report_waits_ends_once),
-    cmocka_unit_test(a_client_is_closed_while_its_observer_reports),
-  };
-
   if (live_is_beyond(LIVE_ONE))          /* it puts something else under a lock's key */
     return 0;
-  return cmocka_run_group_tests_name("observer_end", tests, live_server_setup,
-                                     live_server_teardown);
+  return tests_run(live_server_setup, live_server_teardown, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/one_key_test.c - `x` and `{x}` have one key, so they are one lock: within a client,
  * between clients, and while the holder receives messages about the other spelling. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -76,32 +74,28 @@ static void check(take first, take second, const char *plain, const char *in_bra
   }
 }
 
-static void locks_with_one_key_exclude_each_other(void **state)
+TEST(locks_with_one_key_exclude_each_other)
 {
-  (void)state;
   check(take_one, take_one, "x", "{x}");
   check(take_one, take_one, "a{}b", "{a{}b}");
 }
 
-static void sets_include_a_name_in_both_spellings(void **state)
+TEST(sets_include_a_name_in_both_spellings)
 {
-  (void)state;
   check(take_one, take_two, "x", "{x}");
   check(take_two, take_one, "x", "{x}");
 }
 
-static void writers_with_one_key_exclude_each_other(void **state)
+TEST(writers_with_one_key_exclude_each_other)
 {
-  (void)state;
   check(take_to_write, take_to_write, "file", "{file}");
 }
 
-static void an_owner_enters_again_in_either_spelling(void **state)
+TEST(an_owner_enters_again_in_either_spelling)
 {
   dibs_hold *outer = live_lock(holder, "again", TTL_MS), *inner = NULL;
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
 
-  (void)state;
   live_expect(holder, dibs_lock(holder, "{again}", &o, &inner), DIBS_OK);
   assert_true(dibs_hold_fence(outer) == dibs_hold_fence(inner));
   assert_int_equal(dibs_release(inner), DIBS_OK);
@@ -109,13 +103,12 @@ static void an_owner_enters_again_in_either_spelling(void **state)
   assert_int_equal(dibs_release(outer), DIBS_OK);
 }
 
-static void a_waiter_is_granted_what_was_held_in_the_other_spelling(void **state)
+TEST(a_waiter_is_granted_what_was_held_in_the_other_spelling)
 {
   struct live_ask a;
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = live_lock(holder, "handed", TTL_MS);
 
-  (void)state;
   live_ask_init(&a);
   live_ask_begin(&a, other, "{handed}", &o);
   live_still_waits(&a, 100);
@@ -123,15 +116,4 @@ static void a_waiter_is_granted_what_was_held_in_the_other_spelling(void **state
   assert_int_equal(dibs_release(live_ask_granted(&a, LIVE_LONG_MS)), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(locks_with_one_key_exclude_each_other),
-    cmocka_unit_test(sets_include_a_name_in_both_spellings),
-    cmocka_unit_test(writers_with_one_key_exclude_each_other),
-    cmocka_unit_test(an_owner_enters_again_in_either_spelling),
-    cmocka_unit_test(a_waiter_is_granted_what_was_held_in_the_other_spelling),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

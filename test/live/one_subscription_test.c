@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/one_subscription_test.c - however many wait for however many names, a
  * process has one subscription, and one waiter's end changes nothing for the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -81,13 +79,12 @@ static void names_line_up(void)
   }
 }
 
-static void waiters_of_many_names_share_one_subscription(void **state)
+TEST(waiters_of_many_names_share_one_subscription)
 {
   live_needs_one_server();
   dibs_lock_options soon = live_lock_options(60000, 10);
   struct live_ask hasty;
 
-  (void)state;
   names_line_up();
   assert_int_equal(connections_of_waiter("pubsub"), 1);
   assert_int_equal(connections_of_waiter("normal"), 1);
@@ -108,13 +105,12 @@ static void waiters_of_many_names_share_one_subscription(void **state)
                      DIBS_OK);
 }
 
-static void a_waiter_that_gives_up_spares_those_behind_it(void **state)
+TEST(a_waiter_that_gives_up_spares_those_behind_it)
 {
   dibs_hold *hold = live_lock(holder, "one", 60000);
   dibs_lock_options soon = live_lock_options(60000, 10), wait = live_lock_options(60000, 0);
   static struct live_ask hasty[20], patient[20];
 
-  (void)state;
   for (int i = 0; i < 20; i++) {
     live_ask_init(&patient[i]);
     live_ask_begin(&patient[i], waiter, "one", &wait);
@@ -135,12 +131,4 @@ static void a_waiter_that_gives_up_spares_those_behind_it(void **state)
     assert_int_equal(dibs_release(live_ask_granted(&patient[i], LIVE_LONG_MS)), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(waiters_of_many_names_share_one_subscription),
-    cmocka_unit_test(a_waiter_that_gives_up_spares_those_behind_it),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes_test.c - each outcome that a header lists comes in the situation that it
  * describes: the tables of test/live/outcomes/, one test for each. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "tests.h"
 #include "outcomes/outcomes.h"
 
 static void expect_all(const struct outcome_table *table)
@@ -17,28 +12,25 @@ static void expect_all(const struct outcome_table *table)
   assert_int_equal(live_faults() - faults, 0);
 }
 
-static void each_way_to_take_a_lock_has_its_outcomes(void **state)
+TEST(each_way_to_take_a_lock_has_its_outcomes)
 {
   int faults = live_faults();
 
-  (void)state;
   outcomes_walk_ways();
   assert_int_equal(live_faults() - faults, 0);
 }
 
-static void maps_lists_and_sets_have_their_outcomes(void **state)
+TEST(maps_lists_and_sets_have_their_outcomes)
 {
   int faults = live_faults();
 
-  (void)state;
   outcomes_walk_data();
   assert_int_equal(live_faults() - faults, 0);
 }
 
-#define TABLE_TEST(test, table) \
-  static void test(void **state) \
+#define TABLE_TEST(name, table) \
+  TEST(name) \
   { \
-    (void)state; \
     expect_all(&table); \
   }
 
@@ -73,23 +65,5 @@ int main(void)
 {
   if (live_is_beyond(LIVE_ONE))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_way_to_take_a_lock_has_its_outcomes),
-    cmocka_unit_test(each_call_with_a_hold_has_its_outcomes),
-    cmocka_unit_test(each_call_with_a_token_has_its_outcomes),
-    cmocka_unit_test(each_view_of_a_name_has_its_outcomes),
-    cmocka_unit_test(semaphores_and_read_write_locks_have_their_outcomes),
-    cmocka_unit_test(latches_and_barriers_have_their_outcomes),
-    cmocka_unit_test(leaders_and_observers_have_their_outcomes),
-    cmocka_unit_test(guarded_writes_have_their_outcomes),
-    cmocka_unit_test(rate_limiters_have_their_outcomes),
-    cmocka_unit_test(calls_that_wait_for_no_server_have_their_outcomes),
-    cmocka_unit_test(opening_and_settings_have_their_outcomes),
-    cmocka_unit_test(readings_have_their_outcomes),
-    cmocka_unit_test(calls_without_a_client_have_their_outcomes),
-    cmocka_unit_test(maps_lists_and_sets_have_their_outcomes),
-    cmocka_unit_test(a_list_that_is_waited_for_has_its_outcomes),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/owner_key_test.c - who may re-enter is said by an owner key, not by the
  * thread; a hold is a handle for any thread; waiting for oneself is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_clients.h"
 
@@ -57,12 +55,11 @@ static void in_another_thread(void *(*run)(void *), struct errand *e)
   assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void any_thread_may_use_and_release_a_hold(void **state)
+TEST(any_thread_may_use_and_release_a_hold)
 {
   struct errand e = { .hold = live_lock(client, "handed", 5000) };
   uint64_t fence = dibs_hold_fence(e.hold);
 
-  (void)state;
   in_another_thread(run_release, &e);
   assert_int_equal(e.condition, DIBS_HOLD_HELD);
   assert_int_equal(e.fence, fence);
@@ -70,12 +67,11 @@ static void any_thread_may_use_and_release_a_hold(void **state)
   assert_int_equal(live_try(other, "handed"), DIBS_OK);
 }
 
-static void tasks_of_one_thread_exclude_each_other(void **state)
+TEST(tasks_of_one_thread_exclude_each_other)
 {
   dibs_lock_options a = owned_by("task a"), b = owned_by("task b");
   dibs_hold *hold = live_lock_with(client, "tasks", &a), *second = NULL;
 
-  (void)state;
   b.wait_ms = 100;
   live_refused(dibs_try_lock(client, "tasks", &b, &second), DIBS_BUSY);
   live_refused(dibs_lock(client, "tasks", &b, &second), DIBS_TIMED_OUT);
@@ -86,12 +82,11 @@ static void tasks_of_one_thread_exclude_each_other(void **state)
   assert_int_equal(dibs_release(second), DIBS_OK);
 }
 
-static void one_owner_re_enters_from_another_thread(void **state)
+TEST(one_owner_re_enters_from_another_thread)
 {
   struct errand e = { .name = "shared", .options = owned_by("job 7") };
   dibs_hold *hold = live_lock_with(client, "shared", &e.options);
 
-  (void)state;
   in_another_thread(run_try, &e);
   assert_int_equal(e.status, DIBS_OK);
   assert_int_equal(live_info(e.hold).depth, 2);
@@ -102,23 +97,21 @@ static void one_owner_re_enters_from_another_thread(void **state)
   assert_int_equal(live_try(other, "shared"), DIBS_OK);
 }
 
-static void threads_without_a_key_do_not_enter_each_others_locks(void **state)
+TEST(threads_without_a_key_do_not_enter_each_others_locks)
 {
   struct errand e = { .name = "threads", .options = live_lock_options(5000, 0) };
   dibs_hold *hold = live_lock(client, "threads", 5000);
 
-  (void)state;
   in_another_thread(run_try, &e);
   live_refused(e.status, DIBS_BUSY);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void nobody_re_enters_where_there_is_no_owner(void **state)
+TEST(nobody_re_enters_where_there_is_no_owner)
 {
   dibs_lock_options o = live_lock_options(5000, 0);
   dibs_hold *hold, *again = NULL;
 
-  (void)state;
   o.flags = DIBS_LOCK_NO_OWNER;
   hold = live_lock_with(client, "nobody", &o);
   live_refused(dibs_try_lock(client, "nobody", &o, &again), DIBS_BUSY);
@@ -127,22 +120,20 @@ static void nobody_re_enters_where_there_is_no_owner(void **state)
 }
 
 /* The same key in two clients is two owners: keys are never sent. */
-static void an_owner_key_means_nothing_to_another_client(void **state)
+TEST(an_owner_key_means_nothing_to_another_client)
 {
   dibs_lock_options o = owned_by("same");
   dibs_hold *hold = live_lock_with(client, "same", &o), *again = NULL;
 
-  (void)state;
   live_refused(dibs_try_lock(other, "same", &o, &again), DIBS_BUSY);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void re_entry_asks_nothing_of_the_server(void **state)
+TEST(re_entry_asks_nothing_of_the_server)
 {
   dibs_hold *hold = live_lock(client, "nested", 60000), *inner[50];
   uint64_t commands = live_stats(client).commands;
 
-  (void)state;
   for (int i = 0; i < 50; i++)
     inner[i] = live_lock(client, "nested", 60000);
   assert_int_equal(live_info(hold).depth, 51);
@@ -154,13 +145,12 @@ static void re_entry_asks_nothing_of_the_server(void **state)
 
 /* ---- waiting for oneself ---- */
 
-static void waiting_for_oneself_is_refused_at_once(void **state)
+TEST(waiting_for_oneself_is_refused_at_once)
 {
   dibs_lock_options o = live_lock_options(60000, 0);      /* waits for ever */
   dibs_hold *hold = live_lock(client, "self", 60000), *again = NULL;
   int64_t begun = live_now_ms();
 
-  (void)state;
   o.flags = DIBS_LOCK_NO_REENTRY;
   assert_int_equal(dibs_lock(client, "self", &o, &again), DIBS_WOULD_DEADLOCK);
   assert_int_equal(dibs_try_lock(client, "self", &o, &again), DIBS_WOULD_DEADLOCK);
@@ -172,12 +162,11 @@ static void waiting_for_oneself_is_refused_at_once(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void an_owner_key_waiting_for_itself_elsewhere_is_refused(void **state)
+TEST(an_owner_key_waiting_for_itself_elsewhere_is_refused)
 {
   struct errand e = { .name = "self-key", .options = owned_by("job 9") };
   dibs_hold *hold;
 
-  (void)state;
   e.options.flags = DIBS_LOCK_NO_REENTRY;
   hold = live_lock_with(client, "self-key", &e.options);
   in_another_thread(run_try, &e);
@@ -185,19 +174,4 @@ static void an_owner_key_waiting_for_itself_elsewhere_is_refused(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(any_thread_may_use_and_release_a_hold),
-    cmocka_unit_test(tasks_of_one_thread_exclude_each_other),
-    cmocka_unit_test(one_owner_re_enters_from_another_thread),
-    cmocka_unit_test(threads_without_a_key_do_not_enter_each_others_locks),
-    cmocka_unit_test(nobody_re_enters_where_there_is_no_owner),
-    cmocka_unit_test(an_owner_key_means_nothing_to_another_client),
-    cmocka_unit_test(re_entry_asks_nothing_of_the_server),
-    cmocka_unit_test(waiting_for_oneself_is_refused_at_once),
-    cmocka_unit_test(an_owner_key_waiting_for_itself_elsewhere_is_refused),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -2,14 +2,12 @@
 /* test/live/plain_lock_test.c - locks of the dialect plain on a real server. The other side is a
  * plain connection that does what redsync, redislock, redis-py and node-redlock do, command by
  * command, with values as they write them; and redis-py itself, where it is installed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "dialect_place.h"
@@ -63,12 +61,11 @@ static dibs_hold *take(dibs_client *c, const char *name)
 
 /* ---- the format ---- */
 
-static void a_held_lock_is_a_string_of_its_own_with_an_end(void **state)
+TEST(a_held_lock_is_a_string_of_its_own_with_an_end)
 {
   dibs_hold *hold = take(a, "bytes");
   char first[128];
 
-  (void)state;
   (void)snprintf(first, sizeof(first), "%s", test_server_command(server, "GET bytes"));
   assert_true(strlen(first) >= 38);
   assert_in_range(test_server_integer(server, "PTTL bytes"), TTL_MS - SOON_MS, TTL_MS);
@@ -83,12 +80,11 @@ static void a_held_lock_is_a_string_of_its_own_with_an_end(void **state)
 
 /* ---- waiting ---- */
 
-static void a_lock_of_any_peer_is_busy_and_its_end_is_found(void **state)
+TEST(a_lock_of_any_peer_is_busy_and_its_end_is_found)
 {
   const char *values[] = { BASE64, WITH_METADATA, HEX, "b983c153-7421-469a-addb-44fb92259a1b" };
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
 
-  (void)state;
   for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
     struct live_ask ask;
 
@@ -102,19 +98,17 @@ static void a_lock_of_any_peer_is_busy_and_its_end_is_found(void **state)
   }
 }
 
-static void the_end_of_a_lease_is_noticed(void **state)
+TEST(the_end_of_a_lease_is_noticed)
 {
-  (void)state;
   assert_true(peer_takes("dead", BASE64, 700));
   live_expect(a, dibs_release(take(a, "dead")), DIBS_OK);
 }
 
-static void a_lock_without_an_end_is_busy_until_it_is_deleted(void **state)
+TEST(a_lock_without_an_end_is_busy_until_it_is_deleted)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   struct live_ask ask;
 
-  (void)state;
   assert_string_equal(test_server_command(server, "SET endless " HEX " NX"), "OK");
   live_refused(live_try(a, "endless"), DIBS_BUSY);
   live_ask_init(&ask);
@@ -135,13 +129,12 @@ static bool is_listened_to(void *channel)
   return is_there;
 }
 
-static void who_waits_looks_ever_more_seldom_and_listens(void **state)
+TEST(who_waits_looks_ever_more_seldom_and_listens)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   uint64_t before;
   struct live_ask ask;
 
-  (void)state;
   assert_true(peer_takes("patience", HEX, TTL_MS));
   live_ask_init(&ask);
   live_ask_begin(&ask, a, "patience", &o);
@@ -153,33 +146,30 @@ static void who_waits_looks_ever_more_seldom_and_listens(void **state)
   live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
 }
 
-static void clients_of_ours_exclude_each_other_and_take_turns(void **state)
+TEST(clients_of_ours_exclude_each_other_and_take_turns)
 {
-  (void)state;
   expect_turns(10, TTL_MS, SOON_MS);
 }
 
 /* ---- holding ---- */
 
-static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
+TEST(the_watchdog_keeps_it_beyond_its_ttl)
 {
   dibs_hold *hold = live_lock(a, "kept", 1200);
   int64_t until = live_now_ms() + 2600;
 
-  (void)state;
   while (live_now_ms() < until)
     assert_false(peer_takes("kept", BASE64, TTL_MS));
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
-static void a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else(void **state)
+TEST(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(a, "forced", &o);
@@ -191,12 +181,11 @@ static void a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else(void **
   assert_true(is_value("forced", BASE64));
 }
 
-static void a_late_release_leaves_the_newer_lease_of_the_same_client(void **state)
+TEST(a_late_release_leaves_the_newer_lease_of_the_same_client)
 {
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *hold = take(a, "late");
 
-  (void)state;
   live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
   live_expect(a, dibs_token_renew(a, token, 2 * TTL_MS, NULL), DIBS_OK);
   assert_true(test_server_integer(server, "PTTL late") > TTL_MS);
@@ -209,12 +198,11 @@ static void a_late_release_leaves_the_newer_lease_of_the_same_client(void **stat
   assert_int_equal(dibs_token_release(b, token), DIBS_LOST);
 }
 
-static void a_fence_grows_though_the_clock_seems_to_be_behind(void **state)
+TEST(a_fence_grows_though_the_clock_seems_to_be_behind)
 {
   dibs_hold *hold = take(a, "fenced");
   uint64_t fence = dibs_hold_fence(hold);
 
-  (void)state;
   live_expect(a, dibs_release(hold), DIBS_OK);
   assert_string_equal(test_server_command(server, "SET dibs:token:{fenced} %llu PX 60000",
                                           (unsigned long long)(fence / 1024 + 5000000)), "OK");
@@ -225,22 +213,20 @@ static void a_fence_grows_though_the_clock_seems_to_be_behind(void **state)
 
 /* ---- asking in vain ---- */
 
-static void a_key_of_another_type_is_told(void **state)
+TEST(a_key_of_another_type_is_told)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(test_server_integer(server, "HSET hash a 1"), 1);
   assert_int_equal(dibs_lock(a, "hash", &o, &hold), DIBS_ERR_WRONG_TYPE);
 }
 
-static void several_locks_are_one_hold(void **state)
+TEST(several_locks_are_one_hold)
 {
   const char *const names[] = { "y", "x" };
   dibs_hold *hold = NULL, *other = NULL;
 
-  (void)state;
   live_expect(a, acquire_names_now(a, names, 2, NULL, &hold), DIBS_OK);
   live_refused(dibs_try_lock(b, "x", NULL, &other), DIBS_BUSY);
   live_refused(acquire_names_now(b, names, 2, NULL, &other), DIBS_BUSY);
@@ -249,12 +235,11 @@ static void several_locks_are_one_hold(void **state)
   live_expect(b, dibs_release(other), DIBS_OK);
 }
 
-static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
+TEST(what_the_dialect_lacks_is_unsupported_and_said)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(dibs_acquire(a, DIBS_WRITE("x"), NULL, &hold), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_semaphore_set(a, dibs_text("x"), 3, 0, NULL), DIBS_ERR_UNSUPPORTED);
   live_expect_words(a, "plain");
@@ -263,12 +248,11 @@ static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
   live_expect_words(a, "doc/guide/other-languages.md");
 }
 
-static void the_hold_of_a_peer_is_seen_and_can_be_broken(void **state)
+TEST(the_hold_of_a_peer_is_seen_and_can_be_broken)
 {
   const char *values[] = { BASE64, "b983c153-7421-469a-addb-44fb92259a1b" };
   dibs_inspection *in = NULL;
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     char lease[128];
 
@@ -319,14 +303,13 @@ static void expect_python(const char *code, const char *wanted)
   assert_string_equal(line, wanted);
 }
 
-static void a_lock_of_redis_py_and_ours_exclude_each_other(void **state)
+TEST(a_lock_of_redis_py_and_ours_exclude_each_other)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   char line[64];
   dibs_hold *hold;
   struct live_ask ask;
 
-  (void)state;
   if (!python_says("print('here')", line))
     skip();
   hold = take(a, "py");
@@ -342,25 +325,4 @@ static void a_lock_of_redis_py_and_ours_exclude_each_other(void **state)
   live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_held_lock_is_a_string_of_its_own_with_an_end, empty),
-    cmocka_unit_test_setup(a_lock_of_any_peer_is_busy_and_its_end_is_found, empty),
-    cmocka_unit_test_setup(the_end_of_a_lease_is_noticed, empty),
-    cmocka_unit_test_setup(a_lock_without_an_end_is_busy_until_it_is_deleted, empty),
-    cmocka_unit_test_setup(who_waits_looks_ever_more_seldom_and_listens, empty),
-    cmocka_unit_test_setup(clients_of_ours_exclude_each_other_and_take_turns, empty),
-    cmocka_unit_test_setup(the_watchdog_keeps_it_beyond_its_ttl, empty),
-    cmocka_unit_test_setup(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else, empty),
-    cmocka_unit_test_setup(a_late_release_leaves_the_newer_lease_of_the_same_client, empty),
-    cmocka_unit_test_setup(a_fence_grows_though_the_clock_seems_to_be_behind, empty),
-    cmocka_unit_test_setup(a_key_of_another_type_is_told, empty),
-    cmocka_unit_test_setup(several_locks_are_one_hold, empty),
-    cmocka_unit_test_setup(what_the_dialect_lacks_is_unsupported_and_said, empty),
-    cmocka_unit_test_setup(the_hold_of_a_peer_is_seen_and_can_be_broken, empty),
-    cmocka_unit_test_setup(a_lock_of_redis_py_and_ours_exclude_each_other, empty),
-  };
-
-  return cmocka_run_group_tests_name("plain_lock", tests, setup, teardown);
-}
+RUN_TESTS_EACH(setup, teardown, empty, NULL)

@@ -2,12 +2,10 @@
 /* test/live/plain_quorum_test.c - the dialect plain on independent servers is Redlock: a majority
  * that redsync and node-redlock respect, and theirs we. The other side are plain connections
  * that do what redsync does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 #include "live.h"
@@ -89,11 +87,10 @@ static void peer_lets_go_everywhere(const char *name)
 
 /* ---- facts ---- */
 
-static void a_majority_holds_and_redsync_finds_none(void **state)
+TEST(a_majority_holds_and_redsync_finds_none)
 {
   dibs_hold *hold = take(many, "held");
 
-  (void)state;
   assert_true(peer_takes_where_it_can("held") < 2);
   peer_lets_go_everywhere("held");
   live_refused(live_try(rival, "held"), DIBS_BUSY);
@@ -101,12 +98,11 @@ static void a_majority_holds_and_redsync_finds_none(void **state)
   live_expect_free(rival, "held", LIVE_LONG_MS);
 }
 
-static void a_majority_of_redsync_is_busy_and_its_end_is_found(void **state)
+TEST(a_majority_of_redsync_is_busy_and_its_end_is_found)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   struct live_ask ask;
 
-  (void)state;
   assert_int_equal(peer_takes_where_it_can("theirs"), SERVERS);
   live_refused(live_try(many, "theirs"), DIBS_BUSY);
   live_ask_init(&ask);
@@ -118,12 +114,11 @@ static void a_majority_of_redsync_is_busy_and_its_end_is_found(void **state)
   live_expect(many, dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)), DIBS_OK);
 }
 
-static void two_clients_take_turns_on_a_majority(void **state)
+TEST(two_clients_take_turns_on_a_majority)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = take(many, "turns");
 
-  (void)state;
   for (int i = 0; i < 30; i++) {
     uint64_t fence = dibs_hold_fence(hold);
     struct live_ask ask;
@@ -137,12 +132,11 @@ static void two_clients_take_turns_on_a_majority(void **state)
   live_expect_ok(dibs_release(hold));
 }
 
-static void a_majority_is_kept_by_the_watchdog_without_one_server(void **state)
+TEST(a_majority_is_kept_by_the_watchdog_without_one_server)
 {
   dibs_hold *hold = live_lock(many, "kept", 900);
   int64_t until;
 
-  (void)state;
   test_server_kill9(member(0));
   until = live_now_ms() + 2000;
   while (live_now_ms() < until)
@@ -153,14 +147,13 @@ static void a_majority_is_kept_by_the_watchdog_without_one_server(void **state)
 
 /* No message reaches the holder. The first lease that its renewals find ended has it look at the
  * others; repaired one by one they would never be fewer than a majority. */
-static void a_broken_lock_is_lost_with_the_next_renewal(void **state)
+TEST(a_broken_lock_is_lost_with_the_next_renewal)
 {
   dibs_lock_options options = live_lock_options(6000, LIVE_LONG_MS);
   struct live_loss loss = { 0 };
   dibs_inspection *seen = NULL;
   dibs_hold *hold = NULL;
 
-  (void)state;
   options.on_lost = live_on_lost;
   options.on_lost_data = &loss;
   live_expect(many, dibs_lock(many, "stuck", &options, &hold), DIBS_OK);
@@ -171,15 +164,4 @@ static void a_broken_lock_is_lost_with_the_next_renewal(void **state)
   assert_int_equal(dibs_release(hold), DIBS_LOST);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_majority_holds_and_redsync_finds_none),
-    cmocka_unit_test(a_majority_of_redsync_is_busy_and_its_end_is_found),
-    cmocka_unit_test(two_clients_take_turns_on_a_majority),
-    cmocka_unit_test(a_majority_is_kept_by_the_watchdog_without_one_server),
-    cmocka_unit_test(a_broken_lock_is_lost_with_the_next_renewal),
-  };
-
-  return cmocka_run_group_tests_name("plain_quorum", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

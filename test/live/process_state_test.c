@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/process_state_test.c - what the tests of the private server believe of processes
  * that end: once gone, gone for every later look. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -20,9 +18,8 @@
 
 enum { ROUNDS = 200, MORE_LOOKS = 20 };
 
-static void each_step_behind_the_end_is_gone(void **state)
+TEST(each_step_behind_the_end_is_gone)
 {
-  (void)state;
   assert_false(process_line_says_gone("7 (server) S" REST "4 0 99"));
   assert_false(process_line_says_gone("7 (server) D" REST "1 0 99"));
   assert_false(process_line_says_gone("7 (ser) Z ver) S" REST "1 0 99"));
@@ -32,9 +29,8 @@ static void each_step_behind_the_end_is_gone(void **state)
   assert_true(process_line_says_gone(""));                              /* reaped meanwhile */
 }
 
-static void a_parent_is_found_behind_any_name(void **state)
+TEST(a_parent_is_found_behind_any_name)
 {
-  (void)state;
   assert_int_equal(process_field("7 (ser) ver 1 2) S 42 7 7 0", 4), 42);
   assert_int_equal(process_field("7 (server) S 42", 20), -1);
   assert_int_equal(parent_of(getpid()), getppid());
@@ -50,9 +46,8 @@ static void *kill_and_reap(void *pid)
 }
 
 /* The looks fall on all steps of the end, the reaping among them. */
-static void who_is_gone_stays_gone_while_it_is_reaped(void **state)
+TEST(who_is_gone_stays_gone_while_it_is_reaped)
 {
-  (void)state;
   for (int round = 0; round < ROUNDS; round++) {
     pthread_t thread;
     pid_t parent = getpid(), child = fork();
@@ -73,13 +68,4 @@ static void who_is_gone_stays_gone_while_it_is_reaped(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_step_behind_the_end_is_gone),
-    cmocka_unit_test(a_parent_is_found_behind_any_name),
-    cmocka_unit_test(who_is_gone_stays_gone_while_it_is_reaped),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,15 +2,13 @@
 /* test/live/quorum_test.c - the library over five independent servers: taking turns, fences
  * that grow, what the loss of a minority and of a majority means, and that silent servers
  * cost nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 #include "live.h"
@@ -38,11 +36,10 @@ static int teardown(void **state)
   return 0;
 }
 
-static void a_lock_of_a_majority_excludes_others(void **state)
+TEST(a_lock_of_a_majority_excludes_others)
 {
   dibs_hold *hold = live_lock(client, "one", TTL_MS);
 
-  (void)state;
   live_refused_beside(hold, live_try(other, "one"), DIBS_BUSY);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   live_expect_free(other, "one", LIVE_LONG_MS);
@@ -82,12 +79,11 @@ static dibs_hold *listening(struct live_loss *loss)
 }
 
 /* A lease that was broken is not taken again for a minute. */
-static void a_break_at_a_majority_one_after_the_other_ends_it(void **state)
+TEST(a_break_at_a_majority_one_after_the_other_ends_it)
 {
   struct live_loss loss = { 0 };
   dibs_hold *hold = listening(&loss);
 
-  (void)state;
   for (int i = 0; i < SERVERS / 2 + 1; i++) {
     dibs_client *one = live_open(test_server_url(test_quorum_server(servers, i)));
 
@@ -99,12 +95,11 @@ static void a_break_at_a_majority_one_after_the_other_ends_it(void **state)
   assert_int_equal(dibs_release(hold), DIBS_LOST);
 }
 
-static void a_break_goes_to_all_servers_at_once(void **state)
+TEST(a_break_goes_to_all_servers_at_once)
 {
   struct live_loss loss = { 0 };
   dibs_hold *hold = listening(&loss);
 
-  (void)state;
   lease_seen_by(other, "stuck");
   live_expect(other, dibs_break(other, dibs_text("stuck"), broken), DIBS_OK);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
@@ -116,12 +111,11 @@ static void a_break_goes_to_all_servers_at_once(void **state)
 }
 
 /* Another thread of the holder waits for it. That is often faster than the second look. */
-static void a_break_of_what_its_client_takes_again_is_unknown(void **state)
+TEST(a_break_of_what_its_client_takes_again_is_unknown)
 {
   dibs_lock_options options = live_lock_options(LIVE_LONG_MS * 4, LIVE_LONG_MS);
   dibs_status status = DIBS_OK;
 
-  (void)state;
   for (int i = 0; i < 20 && status == DIBS_OK; i++) {
     struct live_loss loss = { 0 };
     dibs_hold *hold = listening(&loss);
@@ -142,11 +136,10 @@ static void a_break_of_what_its_client_takes_again_is_unknown(void **state)
 }
 
 /* The reason comes before what the second look found. */
-static void a_break_that_servers_refuse_says_why(void **state)
+TEST(a_break_that_servers_refuse_says_why)
 {
   dibs_hold *hold = live_lock(client, "stuck", LIVE_LONG_MS * 4);
 
-  (void)state;
   lease_seen_by(other, "stuck");
   for (int i = 0; i < SERVERS / 2 + 1; i++)
     (void)test_server_command(test_quorum_server(servers, i), "ACL SETUSER default -set");
@@ -157,12 +150,11 @@ static void a_break_that_servers_refuse_says_why(void **state)
   live_expect_ok(dibs_release(hold));
 }
 
-static void a_break_of_readers_is_refused(void **state)
+TEST(a_break_of_readers_is_refused)
 {
   dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_READ("page"), &options, &hold), DIBS_OK);
   lease_seen_by(other, "page");
   live_expect(other, dibs_break(other, dibs_text("page"), broken), DIBS_ERR_UNSUPPORTED);
@@ -170,12 +162,11 @@ static void a_break_of_readers_is_refused(void **state)
   live_expect_ok(dibs_release(hold));
 }
 
-static void waiters_are_handed_the_lock_on_with_growing_fences(void **state)
+TEST(waiters_are_handed_the_lock_on_with_growing_fences)
 {
   dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
   uint64_t fence = 0;
 
-  (void)state;
   for (int i = 0; i < 20; i++) {
     dibs_hold *hold = live_lock(i % 2 == 0 ? client : other, "turns", TTL_MS);
     struct live_ask ask;
@@ -210,9 +201,8 @@ static bool is_fence_shown(void *hold)
   return is_it;
 }
 
-static void a_holder_of_a_minority_is_not_shown(void **state)
+TEST(a_holder_of_a_minority_is_not_shown)
 {
-  (void)state;
   for (int i = 0; i < SERVERS; i++) {
     dibs_client *alone = live_open(test_server_url(test_quorum_server(servers, i)));
     dibs_hold *left = live_lock(alone, "shown", LIVE_LONG_MS), *hold;
@@ -233,11 +223,10 @@ static void a_holder_of_a_minority_is_not_shown(void **state)
 }
 
 /* They queue at one server, which is another one for each name. */
-static void the_waiters_of_any_queue_server_are_shown(void **state)
+TEST(the_waiters_of_any_queue_server_are_shown)
 {
   dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
 
-  (void)state;
   for (int i = 0; i < 2 * SERVERS; i++) {
     int64_t limit = live_now_us() + LIVE_LONG_MS * 1000;
     char name[] = { 'q', (char)('a' + i), 0 };
@@ -294,23 +283,21 @@ static bool two_silent_servers_cost_little(void)
 /* What a busy machine adds to both is not what is looked for: a few ms are always allowed, and
  * a burst of other work shows in one measurement of three, while one that waits for a server
  * would take half a second in each. */
-static void two_silent_servers_cost_nothing(void **state)
+TEST(two_silent_servers_cost_nothing)
 {
   bool is_so = false;
 
-  (void)state;
   for (int attempt = 0; attempt < 3 && !is_so; attempt++)
     is_so = two_silent_servers_cost_little();
   assert_true(is_so);
 }
 
-static void a_hold_outlives_a_minority_and_is_lost_with_the_majority(void **state)
+TEST(a_hold_outlives_a_minority_and_is_lost_with_the_majority)
 {
   struct live_loss loss = { .count = 0 };
   dibs_lock_options options = live_lock_options(TTL_MS, 0);
   dibs_hold *hold;
 
-  (void)state;
   options.on_lost = live_on_lost;
   options.on_lost_data = &loss;
   hold = live_lock_with(client, "kept", &options);
@@ -325,9 +312,8 @@ static void a_hold_outlives_a_minority_and_is_lost_with_the_majority(void **stat
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void too_few_servers_are_told(void **state)
+TEST(too_few_servers_are_told)
 {
-  (void)state;
   for (int i = 0; i < 3; i++)
     test_server_kill9(test_quorum_server(servers, i));
   assert_int_equal(live_try(client, "few"), DIBS_ERR_UNREACHABLE);
@@ -336,7 +322,7 @@ static void too_few_servers_are_told(void **state)
 
 /* All servers are stopped, which is the same as far away: they may be well, and others may have
  * the lock there. So it is no outage, in which a lock of the machine replaces theirs. */
-static void a_short_time_is_no_outage_for_locks_of_this_machine(void **state)
+TEST(a_short_time_is_no_outage_for_locks_of_this_machine)
 {
   char directory[] = "/tmp/dibs-quorum-XXXXXX";
   dibs_options options = live_options();
@@ -344,7 +330,6 @@ static void a_short_time_is_no_outage_for_locks_of_this_machine(void **state)
   dibs_client *short_client;
   dibs_hold *hold;
 
-  (void)state;
   assert_non_null(mkdtemp(directory));
   assert_int_equal(setenv("DIBS_LOCAL_DIR", directory, 1), 0);
   options.connect_timeout_ms = options.command_timeout_ms = LIVE_LONG_MS;
@@ -385,11 +370,10 @@ static void *ask_often(void *data)
   return NULL;
 }
 
-static void threads_ask_all_servers_at_once(void **state)
+TEST(threads_ask_all_servers_at_once)
 {
   pthread_t threads[ASKING];
 
-  (void)state;
   for (intptr_t i = 0; i < ASKING; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, ask_often, (void *)i), 0);
   for (int i = 0; i < ASKING; i++)
@@ -397,30 +381,4 @@ static void threads_ask_all_servers_at_once(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(a_lock_of_a_majority_excludes_others, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_break_at_a_majority_one_after_the_other_ends_it, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_break_goes_to_all_servers_at_once, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_break_of_what_its_client_takes_again_is_unknown, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_break_that_servers_refuse_says_why, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_break_of_readers_is_refused, setup, teardown),
-    cmocka_unit_test_setup_teardown(waiters_are_handed_the_lock_on_with_growing_fences, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_holder_of_a_minority_is_not_shown, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_waiters_of_any_queue_server_are_shown, setup, teardown),
-    cmocka_unit_test_setup_teardown(two_silent_servers_cost_nothing, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_hold_outlives_a_minority_and_is_lost_with_the_majority,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(too_few_servers_are_told, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_short_time_is_no_outage_for_locks_of_this_machine, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(threads_ask_all_servers_at_once, setup, teardown),
-  };
-
-  cmocka_set_message_output(CM_OUTPUT_TAP);
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

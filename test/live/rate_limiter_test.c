@@ -2,14 +2,12 @@
 /* test/live/rate_limiter_test.c - the calls of dibs/rate.h one by one, each way in which a wait
  * can end, answers that get lost, and a crowd of processes and threads that never gets more
  * than the rate in any interval, by the server's own time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <signal.h>
@@ -88,12 +86,11 @@ static dibs_request *begin(dibs_client *c, struct live_ending *e, uint32_t permi
 
 /* ---- one call after the other ---- */
 
-static void it_is_set_taken_read_given_back_and_deleted(void **state)
+TEST(it_is_set_taken_read_given_back_and_deleted)
 {
   dibs_rate r = rate_of(5, 60000), got = DIBS_RATE_INIT;
   int64_t wait_ms = -1, given = -1, left = -1;
 
-  (void)state;
   live_expect(client, take(client, 1), DIBS_ERR_NOT_SET);
   live_expect_words(client, "dibs_rate_limiter_set");
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_UPDATE),
@@ -123,11 +120,10 @@ static void it_is_set_taken_read_given_back_and_deleted(void **state)
   live_expect(client, dibs_rate_limiter_get(client, NAME, &got, NULL), DIBS_ERR_NOT_SET);
 }
 
-static void what_cannot_be_is_refused_with_words(void **state)
+TEST(what_cannot_be_is_refused_with_words)
 {
   dibs_rate r = rate_of(0, 1000), got = { .size = 1 };
 
-  (void)state;
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_RESET),
               DIBS_ERR_ARGUMENT);
   live_expect_words(client, "permits is 0; allowed are 1 to 1000000000");
@@ -156,11 +152,10 @@ static void what_cannot_be_is_refused_with_words(void **state)
   assert_int_equal(acquire_ms(NULL, 1, 0), DIBS_ERR_ARGUMENT);
 }
 
-static void more_than_the_rate_is_refused_at_once_and_both_are_named(void **state)
+TEST(more_than_the_rate_is_refused_at_once_and_both_are_named)
 {
   struct live_ending e;
 
-  (void)state;
   set(3, 1500);
   live_expect(client, acquire_ms(client, 4, 0), DIBS_ERR_ARGUMENT);
   live_expect_words(client, "4 permits");
@@ -171,11 +166,10 @@ static void more_than_the_rate_is_refused_at_once_and_both_are_named(void **stat
   assert_int_equal(available_to(client), 3);
 }
 
-static void a_key_of_another_kind_is_told_and_left(void **state)
+TEST(a_key_of_another_kind_is_told_and_left)
 {
   dibs_rate r = rate_of(1, 1000);
 
-  (void)state;
   (void)run("DEL " NAME);
   (void)run("SET " NAME " word");
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_RESET),
@@ -187,12 +181,11 @@ static void a_key_of_another_kind_is_told_and_left(void **state)
   assert_int_equal(run_integer("DEL " NAME), 1);
 }
 
-static void each_client_has_its_own_where_it_is_said_so(void **state)
+TEST(each_client_has_its_own_where_it_is_said_so)
 {
   dibs_rate r = rate_of(2, 60000);
   dibs_client *other = live_open(live_url());
 
-  (void)state;
   r.type = DIBS_RATE_PER_CLIENT;
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_RESET), DIBS_OK);
   live_expect(client, take(client, 2), DIBS_OK);
@@ -205,11 +198,10 @@ static void each_client_has_its_own_where_it_is_said_so(void **state)
   live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
 }
 
-static void it_is_forgotten_when_nobody_has_asked_for_long_enough(void **state)
+TEST(it_is_forgotten_when_nobody_has_asked_for_long_enough)
 {
   dibs_rate r = rate_of(2, 100);
 
-  (void)state;
   r.keepalive_ms = 60000;
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_RESET), DIBS_OK);
   live_expect(client, take(client, 2), DIBS_OK);
@@ -225,12 +217,11 @@ static void it_is_forgotten_when_nobody_has_asked_for_long_enough(void **state)
 
 /* ---- waiting ---- */
 
-static void who_waits_comes_back_when_told_and_not_before(void **state)
+TEST(who_waits_comes_back_when_told_and_not_before)
 {
   uint64_t before;
   int64_t began, took;
 
-  (void)state;
   set(2, 400);
   live_expect(client, acquire_ms(client, 2, 0), DIBS_OK);
   before = live_stats(client).commands;
@@ -242,13 +233,12 @@ static void who_waits_comes_back_when_told_and_not_before(void **state)
   assert_in_range(live_stats(client).commands - before, 2, 3);
 }
 
-static void a_wait_ends_when_its_time_is_over_and_took_nothing(void **state)
+TEST(a_wait_ends_when_its_time_is_over_and_took_nothing)
 {
   struct live_ending e;
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
   int64_t began = live_now_ms();
 
-  (void)state;
   set(2, 60000);
   live_expect(client, take(client, 1), DIBS_OK);
   live_expect(client, acquire_ms(client, 2, 200), DIBS_TIMED_OUT);
@@ -262,14 +252,13 @@ static void a_wait_ends_when_its_time_is_over_and_took_nothing(void **state)
   assert_int_equal(available_to(client), 1);
 }
 
-static void a_wait_is_cancelled_by_its_request_or_its_canceller(void **state)
+TEST(a_wait_is_cancelled_by_its_request_or_its_canceller)
 {
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
   struct live_ending one, two;
   dibs_canceller *canceller;
   dibs_request *request;
 
-  (void)state;
   assert_int_equal(dibs_canceller_new(&canceller), DIBS_OK);
   set(2, 60000);
   live_expect(client, take(client, 2), DIBS_OK);
@@ -287,11 +276,10 @@ static void a_wait_is_cancelled_by_its_request_or_its_canceller(void **state)
   canceller = dibs_canceller_free(canceller);
 }
 
-static void a_limiter_that_is_deleted_ends_its_waits(void **state)
+TEST(a_limiter_that_is_deleted_ends_its_waits)
 {
   struct live_ending e;
 
-  (void)state;
   set(1, 300);
   live_expect(client, take(client, 1), DIBS_OK);
   begin(client, &e, 1, NULL);
@@ -299,14 +287,13 @@ static void a_limiter_that_is_deleted_ends_its_waits(void **state)
   live_expect_ending(&e, DIBS_ERR_NOT_SET);
 }
 
-static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **state)
+TEST(a_client_without_threads_waits_in_its_caller_and_in_its_loop)
 {
   dibs_options o = live_options();
   dibs_client *quiet;
   struct live_ending e;
   struct pollfd fd;
 
-  (void)state;
   o.flags |= DIBS_CLIENT_NO_THREAD;
   quiet = live_open_with(live_url(), &o);
   set(1, 200);
@@ -323,12 +310,11 @@ static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **
   assert_null(dibs_close(quiet));
 }
 
-static void closing_ends_waits(void **state)
+TEST(closing_ends_waits)
 {
   dibs_client *mine = live_open(live_url());
   struct live_ending e;
 
-  (void)state;
   set(1, 60000);
   live_expect(client, take(client, 1), DIBS_OK);
   begin(mine, &e, 1, NULL);
@@ -347,13 +333,12 @@ static void warm_up(void)
   set(9, 60000);
 }
 
-static void an_answer_that_is_lost_takes_nothing_twice(void **state)
+TEST(an_answer_that_is_lost_takes_nothing_twice)
 {
   live_needs_one_server();
   struct test_proxy *p = test_proxy_start(live_server);
   dibs_client *mine = live_open(live_url_by(p));
 
-  (void)state;
   warm_up();
   live_expect(mine, dibs_ping(mine, 0, NULL), DIBS_OK);
   test_proxy_lose_reply_to(p, "EVALSHA");
@@ -382,7 +367,7 @@ static bool is_given_back(void *data)
   return run_integer("ZCARD " PERMITS) == 0;
 }
 
-static void what_was_granted_to_one_who_gave_up_comes_back(void **state)
+TEST(what_was_granted_to_one_who_gave_up_comes_back)
 {
   live_needs_one_server();
   struct test_proxy *p = test_proxy_start(live_server);
@@ -390,7 +375,6 @@ static void what_was_granted_to_one_who_gave_up_comes_back(void **state)
   struct live_ending e;
   dibs_request *request;
 
-  (void)state;
   warm_up();
   live_expect(mine, dibs_ping(mine, 0, NULL), DIBS_OK);
   test_proxy_hold(p, TEST_TO_CLIENT);
@@ -405,13 +389,12 @@ static void what_was_granted_to_one_who_gave_up_comes_back(void **state)
   p = test_proxy_stop(p);
 }
 
-static void a_server_that_stays_away_is_unreachable(void **state)
+TEST(a_server_that_stays_away_is_unreachable)
 {
   live_needs_one_server();
   struct live_ending e;
   int64_t before;
 
-  (void)state;
   client_is_impatient();
   set(1, 300);
   live_expect(client, take(client, 1), DIBS_OK);
@@ -527,7 +510,7 @@ static void expect_the_rate_in_each_interval(void)
   }
 }
 
-static void a_crowd_never_gets_more_than_the_rate_in_any_interval(void **state)
+TEST(a_crowd_never_gets_more_than_the_rate_in_any_interval)
 {
 #ifdef __SANITIZE_THREAD__
   (void)state;               /* it loses count of threads that are made behind a fork */
@@ -537,7 +520,6 @@ static void a_crowd_never_gets_more_than_the_rate_in_any_interval(void **state)
   pid_t children[PROCESSES];
   int sum = 0, status;
 
-  (void)state;
   board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_ptr_not_equal(board, MAP_FAILED);
   entry_count = 0;
@@ -579,12 +561,11 @@ static void a_crowd_never_gets_more_than_the_rate_in_any_interval(void **state)
 
 /* ---- Java's side ---- */
 
-static void what_java_set_and_took_counts(void **state)
+TEST(what_java_set_and_took_counts)
 {
   int64_t wait_ms = 0;
   dibs_rate got = DIBS_RATE_INIT;
 
-  (void)state;
   live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
   (void)run("HSET " NAME " rate 3 interval 60000 keepAliveTime 0 type 0");
   (void)run("SET " VALUE " 1");
@@ -599,12 +580,11 @@ static void what_java_set_and_took_counts(void **state)
   live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
 }
 
-static void the_dialect_of_a_client_does_not_matter(void **state)
+TEST(the_dialect_of_a_client_does_not_matter)
 {
   dibs_options o = live_options();
   dibs_client *other;
 
-  (void)state;
   o.dialect = DIBS_DIALECT_REDISSON;
   set(3, 60000);
   other = live_open_with(live_url(), &o);
@@ -615,27 +595,4 @@ static void the_dialect_of_a_client_does_not_matter(void **state)
   assert_null(dibs_close(other));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_is_set_taken_read_given_back_and_deleted),
-    cmocka_unit_test(what_cannot_be_is_refused_with_words),
-    cmocka_unit_test(more_than_the_rate_is_refused_at_once_and_both_are_named),
-    cmocka_unit_test(a_key_of_another_kind_is_told_and_left),
-    cmocka_unit_test(each_client_has_its_own_where_it_is_said_so),
-    cmocka_unit_test(it_is_forgotten_when_nobody_has_asked_for_long_enough),
-    cmocka_unit_test(who_waits_comes_back_when_told_and_not_before),
-    cmocka_unit_test(a_wait_ends_when_its_time_is_over_and_took_nothing),
-    cmocka_unit_test(a_wait_is_cancelled_by_its_request_or_its_canceller),
-    cmocka_unit_test(a_limiter_that_is_deleted_ends_its_waits),
-    cmocka_unit_test(a_client_without_threads_waits_in_its_caller_and_in_its_loop),
-    cmocka_unit_test(closing_ends_waits),
-    cmocka_unit_test(an_answer_that_is_lost_takes_nothing_twice),
-    cmocka_unit_test(what_was_granted_to_one_who_gave_up_comes_back),
-    cmocka_unit_test(what_java_set_and_took_counts),
-    cmocka_unit_test(the_dialect_of_a_client_does_not_matter),
-    cmocka_unit_test(a_crowd_never_gets_more_than_the_rate_in_any_interval),
-    cmocka_unit_test(a_server_that_stays_away_is_unreachable),
-  };
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

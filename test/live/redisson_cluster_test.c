@@ -2,14 +2,12 @@
 /* test/live/redisson_cluster_test.c - locks of the dialect redisson in a cluster: messages by the
  * command that Java uses there, also behind a slot that moved; nobody inside together while
  * slots move; and names that the format cannot put into one slot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "one_cluster.h"
 
@@ -71,9 +69,8 @@ static void java_unlocks(const char *name)
                             has_shards() ? "SPUBLISH" : "PUBLISH", name);
 }
 
-static void names_of_each_node_exclude_and_wake(void **state)
+TEST(names_of_each_node_exclude_and_wake)
 {
-  (void)state;
   for (int i = 0; i < 3; i++) {
     dibs_lock_options o = live_lock_options(TTL_MS, 0);
     struct live_ask ask;
@@ -90,14 +87,13 @@ static void names_of_each_node_exclude_and_wake(void **state)
   }
 }
 
-static void a_waiter_is_woken_after_its_slot_moved(void **state)
+TEST(a_waiter_is_woken_after_its_slot_moved)
 {
   int from = test_cluster_owner(cluster, SLOT), to = (from + 1) % 3;
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   struct live_ask ask;
   char name[64];
 
-  (void)state;
   test_cluster_name_in(SLOT, "moved", name, sizeof(name));
   java_locks(name);
   live_ask_init(&ask);
@@ -147,12 +143,11 @@ static void *visit_again_and_again(void *data)
   return NULL;
 }
 
-static void nobody_is_inside_together_while_slots_move(void **state)
+TEST(nobody_is_inside_together_while_slots_move)
 {
   pthread_t threads[THREADS];
   int moves = 0;
 
-  (void)state;
   rounds_left = live_times(600);
   for (int i = 0; i < NAMES; i++)
     test_cluster_name_in(1000 + 4000 * i, "crowd", names[i], sizeof(names[i]));
@@ -173,11 +168,10 @@ static void nobody_is_inside_together_while_slots_move(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
-static void a_name_with_half_a_brace_is_refused(void **state)
+TEST(a_name_with_half_a_brace_is_refused)
 {
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(dibs_try_lock(clients[0], "a{b", NULL, &hold), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_try_lock(clients[0], "a}b", NULL, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(clients[0], "brace");
@@ -185,14 +179,4 @@ static void a_name_with_half_a_brace_is_refused(void **state)
   live_expect(clients[0], dibs_release(hold), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(names_of_each_node_exclude_and_wake),
-    cmocka_unit_test(a_waiter_is_woken_after_its_slot_moved),
-    cmocka_unit_test(nobody_is_inside_together_while_slots_move),
-    cmocka_unit_test(a_name_with_half_a_brace_is_refused),
-  };
-
-  return cmocka_run_group_tests_name("redisson_cluster", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -2,14 +2,12 @@
 /* test/live/redisson_lock_test.c - exclusive locks of the dialect redisson on a real server. The
  * other side is a plain connection that does what Redisson does, command by command; Redisson
  * itself is in test/peers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "dialect_place.h"
@@ -82,7 +80,7 @@ static dibs_status try(dibs_client *c, const char *name, uint32_t flags)
 
 /* ---- the format ---- */
 
-static void a_held_lock_is_a_hash_with_its_owner_and_an_end(void **state)
+TEST(a_held_lock_is_a_hash_with_its_owner_and_an_end)
 {
   dibs_hold *hold = take(a, "bytes", 0);
   char uuid[40] = "";
@@ -90,7 +88,6 @@ static void a_held_lock_is_a_hash_with_its_owner_and_an_end(void **state)
   long long left = test_server_integer(server, "PTTL bytes");
   unsigned ask = 0;
 
-  (void)state;
   assert_int_equal(fields->elements, 2);
   assert_int_equal(sscanf(fields->element[0]->str, "%36[0-9a-f-]:%u", uuid, &ask), 2);
   assert_int_equal(strlen(uuid), 36);
@@ -103,12 +100,11 @@ static void a_held_lock_is_a_hash_with_its_owner_and_an_end(void **state)
   assert_int_equal(test_server_integer(server, "EXISTS bytes"), 0);
 }
 
-static void a_lock_of_java_is_busy_and_its_end_wakes_at_once(void **state)
+TEST(a_lock_of_java_is_busy_and_its_end_wakes_at_once)
 {
   struct live_ask ask;
   dibs_lock_options o = options_of(0);
 
-  (void)state;
   java_locks("shared", JAVA, TTL_MS);
   live_refused(try(a, "shared", 0), DIBS_BUSY);
   live_ask_init(&ask);
@@ -120,24 +116,22 @@ static void a_lock_of_java_is_busy_and_its_end_wakes_at_once(void **state)
   live_expect(a, dibs_release(ask.hold), DIBS_OK);
 }
 
-static void the_end_of_a_lease_without_a_message_is_noticed(void **state)
+TEST(the_end_of_a_lease_without_a_message_is_noticed)
 {
   dibs_hold *hold;
 
-  (void)state;
   java_locks("dead", JAVA, 700);
   hold = take(a, "dead", 0);
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
-static void a_release_says_zero_on_the_channel(void **state)
+TEST(a_release_says_zero_on_the_channel)
 {
   dibs_hold *hold = take(a, "told", 0);
   redisContext *ear = redisConnectUnix(test_server_socket(server));
   redisReply *reply = redisCommand(ear, "SUBSCRIBE redisson_lock__channel:{told}");
   struct timeval limit = { SOON_MS / 1000, 0 };
 
-  (void)state;
   freeReplyObject(reply);
   live_expect(a, dibs_release(hold), DIBS_OK);
   assert_int_equal(redisSetTimeout(ear, limit), REDIS_OK);
@@ -147,24 +141,22 @@ static void a_release_says_zero_on_the_channel(void **state)
   redisFree(ear);
 }
 
-static void a_name_with_a_brace_keeps_it_and_gets_no_other(void **state)
+TEST(a_name_with_a_brace_keeps_it_and_gets_no_other)
 {
   dibs_hold *hold = take(a, "a{b}c", DIBS_LOCK_FENCED);
 
-  (void)state;
   assert_int_equal(test_server_integer(server, "EXISTS a{b}c redisson_lock_token:a{b}c"), 2);
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
 /* ---- holding ---- */
 
-static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
+TEST(the_watchdog_keeps_it_beyond_its_ttl)
 {
   dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
   int64_t until = live_now_ms() + 1500;
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(a, dibs_lock(a, "kept", &o, &hold), DIBS_OK);
   while (live_now_ms() < until)
     live_refused_beside(hold, try(b, "kept", 0), DIBS_BUSY);
@@ -172,13 +164,12 @@ static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
-static void a_forced_unlock_is_told_lost_and_releases_nobody_else(void **state)
+TEST(a_forced_unlock_is_told_lost_and_releases_nobody_else)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   live_expect(a, dibs_lock(a, "forced", &o, &hold), DIBS_OK);
@@ -191,13 +182,12 @@ static void a_forced_unlock_is_told_lost_and_releases_nobody_else(void **state)
 }
 
 /* Who waited listens, and hears that the lock he has is free. */
-static void a_forced_unlock_is_heard_by_who_had_waited(void **state)
+TEST(a_forced_unlock_is_heard_by_who_had_waited)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = options_of(0);
   struct live_ask ask;
 
-  (void)state;
   java_locks("heard", JAVA, TTL_MS);
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -213,11 +203,10 @@ static void a_forced_unlock_is_heard_by_who_had_waited(void **state)
   assert_int_not_equal(dibs_release(ask.hold), DIBS_OK);
 }
 
-static void the_same_owner_enters_again_and_the_server_is_not_asked(void **state)
+TEST(the_same_owner_enters_again_and_the_server_is_not_asked)
 {
   dibs_hold *outer = take(a, "again", 0), *inner = take(a, "again", 0);
 
-  (void)state;
   assert_int_equal(test_server_integer(server, "HLEN again"), 1);
   live_expect(a, dibs_release(inner), DIBS_OK);
   live_refused(try(b, "again", 0), DIBS_BUSY);
@@ -225,13 +214,12 @@ static void the_same_owner_enters_again_and_the_server_is_not_asked(void **state
   assert_int_equal(try(b, "again", 0), DIBS_OK);
 }
 
-static void clients_of_ours_exclude_each_other_and_wake_each_other(void **state)
+TEST(clients_of_ours_exclude_each_other_and_wake_each_other)
 {
   dibs_hold *hold = take(a, "ours", 0);
   dibs_lock_options o = options_of(0);
   struct live_ask ask;
 
-  (void)state;
   live_ask_init(&ask);
   live_ask_begin(&ask, b, "ours", &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, "redisson_lock__channel:{ours}"));
@@ -243,14 +231,13 @@ static void clients_of_ours_exclude_each_other_and_wake_each_other(void **state)
 
 /* Of several names the fence is the highest of the tokens, which one of them has: who waits in
  * this process for another of them must not get it with the lower one. */
-static void who_gets_one_of_several_here_has_a_higher_fence(void **state)
+TEST(who_gets_one_of_several_here_has_a_higher_fence)
 {
   static const char *const names[] = { "many 1", "many 2" };
   dibs_lock_options o = options_of(0);
   dibs_hold *all = NULL, *one;
   uint64_t fence = 0;
 
-  (void)state;
   for (int i = 0; i < 10; i++) {
     struct live_ask ask;
 
@@ -302,38 +289,34 @@ static int64_t release_and_ask_us(const char *name, bool tries)
   return least;
 }
 
-static void who_hears_our_release_has_a_moment_before_we_ask_again(void **state)
+TEST(who_hears_our_release_has_a_moment_before_we_ask_again)
 {
   redisContext *ear = ear_at("redisson_lock__channel:{way}");
 
-  (void)state;
   assert_in_range(release_and_ask_us("way", false), WAY_US, SOON_MS * 1000);
   redisFree(ear);
 }
 
-static void where_nobody_listens_the_next_ask_costs_nothing_more(void **state)
+TEST(where_nobody_listens_the_next_ask_costs_nothing_more)
 {
-  (void)state;
   assert_in_range(release_and_ask_us("alone", false), 0, WAY_US);
 }
 
-static void who_tries_gives_no_way_and_is_answered_at_once(void **state)
+TEST(who_tries_gives_no_way_and_is_answered_at_once)
 {
   redisContext *ear = ear_at("redisson_lock__channel:{tried}");
 
-  (void)state;
   assert_in_range(release_and_ask_us("tried", true), 0, WAY_US);
   redisFree(ear);
 }
 
 /* ---- asking in vain ---- */
 
-static void a_cancelled_ask_leaves_nothing(void **state)
+TEST(a_cancelled_ask_leaves_nothing)
 {
   struct live_ask ask;
   dibs_lock_options o = options_of(0);
 
-  (void)state;
   java_locks("given up", JAVA, TTL_MS);
   live_ask_init(&ask);
   live_ask_begin(&ask, a, "given up", &o);
@@ -352,13 +335,12 @@ static bool is_free(void *name)
 }
 
 /* The script ran, its answer never came: asked again it must not count twice. */
-static void a_grant_whose_answer_is_lost_is_held_once(void **state)
+TEST(a_grant_whose_answer_is_lost_is_held_once)
 {
   struct test_proxy *proxy = test_proxy_start(server);
   dibs_client *c = open_at(test_proxy_url(proxy));
   dibs_hold *hold = take(c, "warm", 0);
 
-  (void)state;
   live_expect(c, dibs_release(hold), DIBS_OK);
   test_proxy_lose_reply_to(proxy, "{once}");
   hold = take(c, "{once}", 0);
@@ -369,26 +351,24 @@ static void a_grant_whose_answer_is_lost_is_held_once(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void a_key_of_another_type_is_told(void **state)
+TEST(a_key_of_another_type_is_told)
 {
   dibs_lock_options o = options_of(0);
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_string_equal(test_server_command(server, "SET text 1"), "OK");
   assert_int_equal(dibs_lock(a, "text", &o, &hold), DIBS_ERR_WRONG_TYPE);
 }
 
 /* ---- fair ---- */
 
-static void a_fair_waiter_stands_in_the_queue_and_is_told_alone(void **state)
+TEST(a_fair_waiter_stands_in_the_queue_and_is_told_alone)
 {
   struct live_ask ask;
   dibs_lock_options o = options_of(DIBS_LOCK_FAIR);
   char own[128];
   redisReply *queue;
 
-  (void)state;
   java_locks("fair", JAVA, TTL_MS);
   live_ask_init(&ask);
   live_ask_begin(&ask, a, "fair", &o);
@@ -425,28 +405,25 @@ static long long server_ms(void)
   return ms;
 }
 
-static void nobody_overtakes_a_living_head_of_the_queue(void **state)
+TEST(nobody_overtakes_a_living_head_of_the_queue)
 {
-  (void)state;
   java_queues("turn", OTHER_JAVA, server_ms() + 60000);
   live_refused(try(a, "turn", DIBS_LOCK_FAIR), DIBS_BUSY);
   assert_int_equal(test_server_integer(server, "LLEN redisson_lock_queue:{turn}"), 1);
 }
 
-static void a_dead_head_of_the_queue_is_passed_over(void **state)
+TEST(a_dead_head_of_the_queue_is_passed_over)
 {
-  (void)state;
   java_queues("passed", OTHER_JAVA, server_ms() - 5000);
   assert_int_equal(try(a, "passed", DIBS_LOCK_FAIR), DIBS_OK);
   assert_int_equal(test_server_integer(server, "EXISTS redisson_lock_queue:{passed}"), 0);
 }
 
-static void who_gives_up_leaves_the_queue(void **state)
+TEST(who_gives_up_leaves_the_queue)
 {
   dibs_lock_options o = options_of(DIBS_LOCK_FAIR);
   dibs_hold *hold = NULL;
 
-  (void)state;
   java_locks("left", JAVA, TTL_MS);
   o.wait_ms = 300;
   live_refused(dibs_lock(a, "left", &o, &hold), DIBS_TIMED_OUT);
@@ -466,7 +443,7 @@ static bool four_queue(void *name) { return queue_has(name, 4); }
 
 /* Two of one client, between them one of another, and a Java thread that came before the last:
  * each has its turn in the order of asking. */
-static void each_waiter_of_a_client_has_his_own_place_in_the_queue(void **state)
+TEST(each_waiter_of_a_client_has_his_own_place_in_the_queue)
 {
   bool (*const is_behind[])(void *) = { NULL, two_queue, four_queue };
   dibs_client *const clients[] = { a, b, a };
@@ -474,7 +451,6 @@ static void each_waiter_of_a_client_has_his_own_place_in_the_queue(void **state)
   dibs_hold *hold = take(b, "places", DIBS_LOCK_FAIR);
   struct live_ask ask[3];
 
-  (void)state;
   for (int i = 0; i < 3; i++) {
     if (i == 2) {
       java_queues("places", OTHER_JAVA, server_ms() + 600000);
@@ -503,12 +479,11 @@ static void each_waiter_of_a_client_has_his_own_place_in_the_queue(void **state)
                                                "redisson_lock_timeout:{places}"), 0);
 }
 
-static void the_same_owner_enters_a_fair_lock_again(void **state)
+TEST(the_same_owner_enters_a_fair_lock_again)
 {
   dibs_hold *outer = take(a, "inner", DIBS_LOCK_FAIR);
   dibs_hold *inner = take(a, "inner", DIBS_LOCK_FAIR);
 
-  (void)state;
   assert_int_equal(test_server_integer(server, "HLEN inner"), 1);
   live_expect(a, dibs_release(inner), DIBS_OK);
   live_refused(try(b, "inner", DIBS_LOCK_FAIR), DIBS_BUSY);
@@ -520,12 +495,11 @@ static void the_same_owner_enters_a_fair_lock_again(void **state)
 
 static const char *const both[] = { "y", "x" };
 
-static void several_names_are_one_hold_and_a_hash_each(void **state)
+TEST(several_names_are_one_hold_and_a_hash_each)
 {
   dibs_lock_options o = options_of(0);
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(a, acquire_names(a, both, 2, &o, &hold), DIBS_OK);
   assert_int_equal(test_server_integer(server, "EXISTS x y"), 2);
   live_refused(try(b, "x", 0), DIBS_BUSY);
@@ -535,22 +509,20 @@ static void several_names_are_one_hold_and_a_hash_each(void **state)
   assert_int_equal(test_server_integer(server, "EXISTS x y"), 0);
 }
 
-static void one_that_is_busy_leaves_none_of_several(void **state)
+TEST(one_that_is_busy_leaves_none_of_several)
 {
   dibs_hold *hold = NULL;
 
-  (void)state;
   java_locks("y", JAVA, TTL_MS);
   live_refused(acquire_names_now(a, both, 2, NULL, &hold), DIBS_BUSY);
   assert_true(live_until(SOON_MS, is_free, "x"));
 }
 
-static void several_are_waited_for_and_the_last_one_s_end_wakes(void **state)
+TEST(several_are_waited_for_and_the_last_one_s_end_wakes)
 {
   dibs_lock_options o = options_of(0);
   struct live_ask ask;
 
-  (void)state;
   java_locks("y", JAVA, TTL_MS);
   live_ask_init(&ask);
   live_ask_begin_many(&ask, a, both, 2, &o);
@@ -561,13 +533,12 @@ static void several_are_waited_for_and_the_last_one_s_end_wakes(void **state)
   live_expect(a, dibs_release(ask.hold), DIBS_OK);
 }
 
-static void losing_one_of_several_loses_all(void **state)
+TEST(losing_one_of_several_loses_all)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   live_expect(a, acquire_names(a, both, 2, &o, &hold), DIBS_OK);
@@ -579,13 +550,12 @@ static void losing_one_of_several_loses_all(void **state)
 
 /* ---- tokens ---- */
 
-static void whoever_has_the_token_lengthens_the_lease(void **state)
+TEST(whoever_has_the_token_lengthens_the_lease)
 {
   dibs_hold *hold = take(a, "token", 0);
   char token[DIBS_TOKEN_SIZE];
   int64_t left = 0;
 
-  (void)state;
   live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
   live_expect(b, dibs_token_renew(b, token, 10 * TTL_MS, &left), DIBS_OK);
   assert_true(left > 9 * TTL_MS);
@@ -597,11 +567,10 @@ static void whoever_has_the_token_lengthens_the_lease(void **state)
 
 /* ---- fenced, spinning, and what there is not ---- */
 
-static void the_fence_is_the_token_that_java_counts(void **state)
+TEST(the_fence_is_the_token_that_java_counts)
 {
   dibs_hold *hold;
 
-  (void)state;
   assert_string_equal(test_server_command(server, "SET redisson_lock_token:{fenced} 41"), "OK");
   hold = take(a, "fenced", DIBS_LOCK_FENCED);
   assert_int_equal(dibs_hold_fence(hold), 42);
@@ -622,11 +591,10 @@ static void expect_fence(dibs_client *client, const char *name, uint64_t fence)
 
 /* The server has lost its counter: the client's last fence is its floor. Another name keeps its
  * own count. */
-static void fences_rise_also_when_their_counter_is_lost(void **state)
+TEST(fences_rise_also_when_their_counter_is_lost)
 {
   uint64_t commands;
 
-  (void)state;
   assert_string_equal(test_server_command(server, "SET redisson_lock_token:{lost} 100000"), "OK");
   expect_fence(a, "lost", 100001);
   (void)test_server_command(server, "FLUSHALL");
@@ -642,14 +610,13 @@ static void fences_rise_also_when_their_counter_is_lost(void **state)
 }
 
 /* One holds it when that happens, and one waits in the same client. */
-static void a_waiter_beside_a_lost_counter_has_a_higher_fence(void **state)
+TEST(a_waiter_beside_a_lost_counter_has_a_higher_fence)
 {
   dibs_lock_options o = options_of(DIBS_LOCK_FENCED);
   dibs_hold *hold;
   struct live_ask ask;
   uint64_t commands;
 
-  (void)state;
   assert_string_equal(test_server_command(server, "SET redisson_lock_token:{lost} 100000"), "OK");
   hold = take(a, "lost", DIBS_LOCK_FENCED);
   live_ask_init(&ask);
@@ -664,23 +631,21 @@ static void a_waiter_beside_a_lost_counter_has_a_higher_fence(void **state)
 }
 
 /* Tokens of the clock, before, are none of the counter. */
-static void a_name_may_become_fenced(void **state)
+TEST(a_name_may_become_fenced)
 {
-  (void)state;
   live_expect_ok(dibs_release(take(a, "kinds", 0)));
   expect_fence(a, "kinds", 1);
   live_expect_ok(dibs_release(take(a, "kinds", 0)));
   expect_fence(a, "kinds", 2);
 }
 
-static void who_spins_listens_to_nothing_and_gets_it_soon(void **state)
+TEST(who_spins_listens_to_nothing_and_gets_it_soon)
 {
   struct live_ask ask;
   dibs_lock_options o = options_of(DIBS_LOCK_SPIN);
   int64_t until = live_now_ms() + 300;
   redisReply *channels;
 
-  (void)state;
   java_locks("spun", JAVA, TTL_MS);
   live_ask_init(&ask);
   live_ask_begin(&ask, a, "spun", &o);
@@ -695,11 +660,10 @@ static void who_spins_listens_to_nothing_and_gets_it_soon(void **state)
   live_expect(a, dibs_release(ask.hold), DIBS_OK);
 }
 
-static void one_name_is_of_one_kind(void **state)
+TEST(one_name_is_of_one_kind)
 {
   dibs_hold *hold = take(a, "kind", DIBS_LOCK_FAIR);
 
-  (void)state;
   assert_int_equal(try(a, "kind", 0), DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_release(hold), DIBS_OK);
   hold = take(a, "kind", 0);
@@ -707,20 +671,18 @@ static void one_name_is_of_one_kind(void **state)
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
-static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
+TEST(what_the_dialect_lacks_is_unsupported_and_said)
 {
   dibs_leader *leader = NULL;
 
-  (void)state;
   assert_int_equal(dibs_get_leader(a, "x", &leader), DIBS_ERR_UNSUPPORTED);
   live_expect_words(a, "redisson");
 }
 
-static void java_s_hold_is_seen_with_its_owner_and_count(void **state)
+TEST(java_s_hold_is_seen_with_its_owner_and_count)
 {
   dibs_inspection *in = NULL;
 
-  (void)state;
   java_locks("seen", JAVA, TTL_MS);
   assert_int_equal(test_server_integer(server, "HINCRBY seen " JAVA " 1"), 2);
   live_expect(a, dibs_inspect(a, dibs_text("seen"), &in), DIBS_OK);
@@ -732,46 +694,4 @@ static void java_s_hold_is_seen_with_its_owner_and_count(void **state)
   in = dibs_inspection_free(in);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_held_lock_is_a_hash_with_its_owner_and_an_end, empty),
-    cmocka_unit_test_setup(a_lock_of_java_is_busy_and_its_end_wakes_at_once, empty),
-    cmocka_unit_test_setup(the_end_of_a_lease_without_a_message_is_noticed, empty),
-    cmocka_unit_test_setup(a_release_says_zero_on_the_channel, empty),
-    cmocka_unit_test_setup(a_name_with_a_brace_keeps_it_and_gets_no_other, empty),
-    cmocka_unit_test_setup(the_watchdog_keeps_it_beyond_its_ttl, empty),
-    cmocka_unit_test_setup(a_forced_unlock_is_told_lost_and_releases_nobody_else, empty),
-    cmocka_unit_test_setup(a_forced_unlock_is_heard_by_who_had_waited, empty),
-    cmocka_unit_test_setup(the_same_owner_enters_again_and_the_server_is_not_asked, empty),
-    cmocka_unit_test_setup(clients_of_ours_exclude_each_other_and_wake_each_other, empty),
-    cmocka_unit_test_setup(who_gets_one_of_several_here_has_a_higher_fence, empty),
-    cmocka_unit_test_setup(who_hears_our_release_has_a_moment_before_we_ask_again, empty),
-    cmocka_unit_test_setup(where_nobody_listens_the_next_ask_costs_nothing_more, empty),
-    cmocka_unit_test_setup(who_tries_gives_no_way_and_is_answered_at_once, empty),
-    cmocka_unit_test_setup(a_cancelled_ask_leaves_nothing, empty),
-    cmocka_unit_test_setup(a_grant_whose_answer_is_lost_is_held_once, empty),
-    cmocka_unit_test_setup(a_key_of_another_type_is_told, empty),
-    cmocka_unit_test_setup(a_fair_waiter_stands_in_the_queue_and_is_told_alone, empty),
-    cmocka_unit_test_setup(nobody_overtakes_a_living_head_of_the_queue, empty),
-    cmocka_unit_test_setup(a_dead_head_of_the_queue_is_passed_over, empty),
-    cmocka_unit_test_setup(who_gives_up_leaves_the_queue, empty),
-    cmocka_unit_test_setup(each_waiter_of_a_client_has_his_own_place_in_the_queue, empty),
-    cmocka_unit_test_setup(the_same_owner_enters_a_fair_lock_again, empty),
-    cmocka_unit_test_setup(several_names_are_one_hold_and_a_hash_each, empty),
-    cmocka_unit_test_setup(one_that_is_busy_leaves_none_of_several, empty),
-    cmocka_unit_test_setup(several_are_waited_for_and_the_last_one_s_end_wakes, empty),
-    cmocka_unit_test_setup(losing_one_of_several_loses_all, empty),
-    cmocka_unit_test_setup(whoever_has_the_token_lengthens_the_lease, empty),
-    cmocka_unit_test_setup(the_fence_is_the_token_that_java_counts, empty),
-    cmocka_unit_test_setup(fences_rise_also_when_their_counter_is_lost, empty),
-    cmocka_unit_test_setup(a_waiter_beside_a_lost_counter_has_a_higher_fence, empty),
-    cmocka_unit_test_setup(a_name_may_become_fenced, empty),
-    cmocka_unit_test_setup(who_spins_listens_to_nothing_and_gets_it_soon, empty),
-    cmocka_unit_test_setup(one_name_is_of_one_kind, empty),
-    cmocka_unit_test_setup(what_the_dialect_lacks_is_unsupported_and_said, empty),
-    cmocka_unit_test_setup(java_s_hold_is_seen_with_its_owner_and_count, empty),
-  };
-
-  return cmocka_run_group_tests_name("redisson_lock", tests, setup, teardown);
-}
+RUN_TESTS_EACH(setup, teardown, empty, NULL)

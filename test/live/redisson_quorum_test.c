@@ -2,13 +2,11 @@
 /* test/live/redisson_quorum_test.c - the dialect redisson on five independent servers is what
  * getRedLock() is in Java. The other side are plain connections that do what its locks do, one
  * server after the other; Redisson itself is in test/peers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "deployment.h"
@@ -131,12 +129,11 @@ static dibs_lock_options waiting(void)
 
 /* ---- the format ---- */
 
-static void it_is_written_on_each_server_as_java_writes_it(void **state)
+TEST(it_is_written_on_each_server_as_java_writes_it)
 {
   dibs_hold *hold = live_lock(a, "bytes", TTL_MS);
   char first[40] = "";
 
-  (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "bytes"));
   for (int i = 0; i < SERVERS; i++) {
     const char *fields = test_server_command(member(i), "HGETALL bytes");
@@ -157,14 +154,13 @@ static void it_is_written_on_each_server_as_java_writes_it(void **state)
   assert_true(live_until(LIVE_LONG_MS, is_nowhere, "bytes"));
 }
 
-static void a_release_is_told_on_each_server(void **state)
+TEST(a_release_is_told_on_each_server)
 {
   dibs_hold *hold = live_lock(a, "told", TTL_MS);
   struct timeval limit = { LIVE_LONG_MS / 1000, 0 };
   redisContext *ears[SERVERS];
   redisReply *reply;
 
-  (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "told"));
   for (int i = 0; i < SERVERS; i++) {
     ears[i] = redisConnectUnix(test_server_socket(member(i)));
@@ -182,11 +178,10 @@ static void a_release_is_told_on_each_server(void **state)
 
 /* ---- exclusion ---- */
 
-static void a_majority_holds_and_java_finds_none(void **state)
+TEST(a_majority_holds_and_java_finds_none)
 {
   dibs_hold *hold = live_lock(a, "held", TTL_MS);
 
-  (void)state;
   assert_true(java_locks_where_it_can("held") < MAJORITY);
   java_unlocks_everywhere("held");
   live_refused(live_try(b, "held"), DIBS_BUSY);
@@ -194,22 +189,20 @@ static void a_majority_holds_and_java_finds_none(void **state)
   live_expect_free(b, "held", LIVE_LONG_MS);
 }
 
-static void a_minority_of_java_is_in_nobodys_way(void **state)
+TEST(a_minority_of_java_is_in_nobodys_way)
 {
-  (void)state;
   assert_true(java_locks(1, "rest") && java_locks(4, "rest"));
   assert_int_equal(live_try(a, "rest"), DIBS_OK);
   assert_true(java_has(1, "rest") && java_has(4, "rest"));
 }
 
 /* Who waits looks each second by himself: a message is what makes it less, nearly always. */
-static void a_majority_of_java_is_busy_and_its_end_wakes(void **state)
+TEST(a_majority_of_java_is_busy_and_its_end_wakes)
 {
   enum { ROUNDS = 5, WOKEN_MS = 450 };
   dibs_lock_options o = waiting();
   int64_t took_ms[ROUNDS];
 
-  (void)state;
   for (int i = 0; i < ROUNDS; i++) {
     struct live_ask ask;
     int64_t begun;
@@ -230,12 +223,11 @@ static void a_majority_of_java_is_busy_and_its_end_wakes(void **state)
   assert_in_range(live_median(took_ms, ROUNDS), 0, WOKEN_MS);
 }
 
-static void two_clients_take_turns_and_fences_grow(void **state)
+TEST(two_clients_take_turns_and_fences_grow)
 {
   dibs_lock_options o = waiting();
   dibs_hold *hold = live_lock(a, "turns", TTL_MS);
 
-  (void)state;
   for (int i = 0; i < 30; i++) {
     uint64_t fence = dibs_hold_fence(hold);
     struct live_ask ask;
@@ -249,14 +241,13 @@ static void two_clients_take_turns_and_fences_grow(void **state)
   live_expect_ok(dibs_release(hold));
 }
 
-static void readers_share_a_majority_and_writers_do_not(void **state)
+TEST(readers_share_a_majority_and_writers_do_not)
 {
   dibs_lock_options o = waiting();
   dibs_hold *one = NULL, *two = NULL, *none = NULL;
   struct live_ask ask;
   uint64_t fence;
 
-  (void)state;
   live_expect(a, dibs_acquire(a, DIBS_READ("page"), &o, &one), DIBS_OK);
   live_expect(b, dibs_acquire(b, DIBS_READ("page"), &o, &two), DIBS_OK);
   fence = dibs_hold_fence(one);
@@ -273,12 +264,11 @@ static void readers_share_a_majority_and_writers_do_not(void **state)
 
 /* ---- servers that come and go ---- */
 
-static void a_minority_that_is_down_costs_nothing(void **state)
+TEST(a_minority_that_is_down_costs_nothing)
 {
   dibs_hold *hold = live_lock(a, "kept", SHORT_MS);
   int64_t until;
 
-  (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "kept"));
   test_server_kill9(member(0));
   test_server_kill9(member(3));
@@ -290,11 +280,10 @@ static void a_minority_that_is_down_costs_nothing(void **state)
   live_expect_free(b, "kept", LIVE_LONG_MS);
 }
 
-static void what_a_server_forgot_is_taken_again(void **state)
+TEST(what_a_server_forgot_is_taken_again)
 {
   dibs_hold *hold = live_lock(a, "again", SHORT_MS);
 
-  (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "again"));
   test_server_restart(member(2), false);
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "again"));
@@ -311,12 +300,11 @@ static dibs_hold *watched(const char *name, struct live_loss *loss)
   return live_lock_with(a, name, &o);
 }
 
-static void a_majority_that_is_down_is_told_lost(void **state)
+TEST(a_majority_that_is_down_is_told_lost)
 {
   struct live_loss loss = { 0 };
   dibs_hold *hold = watched("lost", &loss);
 
-  (void)state;
   for (int i = 0; i < MAJORITY; i++)
     test_server_kill9(member(i));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
@@ -325,12 +313,11 @@ static void a_majority_that_is_down_is_told_lost(void **state)
   assert_int_equal(live_try(b, "lost"), DIBS_ERR_UNREACHABLE);
 }
 
-static void a_majority_taken_by_force_is_told_lost_and_stays_java_s(void **state)
+TEST(a_majority_taken_by_force_is_told_lost_and_stays_java_s)
 {
   struct live_loss loss = { 0 };
   dibs_hold *hold = watched("forced", &loss);
 
-  (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "forced"));
   for (int i = 0; i < MAJORITY; i++) {
     unlocked(i, "forced");
@@ -343,14 +330,13 @@ static void a_majority_taken_by_force_is_told_lost_and_stays_java_s(void **state
 }
 
 /* The scripts ran, their answers never came: asked again they must not count twice. */
-static void grants_whose_answers_are_lost_are_held_once(void **state)
+TEST(grants_whose_answers_are_lost_are_held_once)
 {
   struct test_proxy *proxies[SERVERS];
   char url[SERVERS * 40] = "";
   dibs_client *c;
   dibs_hold *hold;
 
-  (void)state;
   for (int i = 0; i < SERVERS; i++) {
     proxies[i] = test_proxy_start(member(i));
     (void)snprintf(url + strlen(url), sizeof(url) - strlen(url), "%s%s", i > 0 ? " " : "",
@@ -373,13 +359,12 @@ static void grants_whose_answers_are_lost_are_held_once(void **state)
 
 /* ---- what there is not ---- */
 
-static void other_kinds_are_refused(void **state)
+TEST(other_kinds_are_refused)
 {
   static const uint32_t flags[] = { DIBS_LOCK_FAIR, DIBS_LOCK_SPIN, DIBS_LOCK_FENCED };
   dibs_lock_options o = waiting();
   dibs_hold *hold = NULL;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
     o.flags = flags[i];
     assert_int_equal(dibs_lock(a, "kind", &o, &hold), DIBS_ERR_UNSUPPORTED);
@@ -389,25 +374,4 @@ static void other_kinds_are_refused(void **state)
   assert_int_equal(held_at("kind"), 0);
 }
 
-#define FACT(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    FACT(it_is_written_on_each_server_as_java_writes_it),
-    FACT(a_release_is_told_on_each_server),
-    FACT(a_majority_holds_and_java_finds_none),
-    FACT(a_minority_of_java_is_in_nobodys_way),
-    FACT(a_majority_of_java_is_busy_and_its_end_wakes),
-    FACT(two_clients_take_turns_and_fences_grow),
-    FACT(readers_share_a_majority_and_writers_do_not),
-    FACT(a_minority_that_is_down_costs_nothing),
-    FACT(what_a_server_forgot_is_taken_again),
-    FACT(a_majority_that_is_down_is_told_lost),
-    FACT(a_majority_taken_by_force_is_told_lost_and_stays_java_s),
-    FACT(grants_whose_answers_are_lost_are_held_once),
-    FACT(other_kinds_are_refused),
-  };
-
-  return cmocka_run_group_tests_name("redisson_quorum", tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

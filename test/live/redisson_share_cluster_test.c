@@ -2,13 +2,11 @@
 /* test/live/redisson_share_cluster_test.c - what shares a name in the dialect redisson, in a
  * cluster: all keys of a name in one slot, and waiters woken on the channels that its clients
  * use there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_in_cluster.h"
 
@@ -71,11 +69,10 @@ static int64_t hand_over_ms(char holds, char waits, const char *name, uint32_t f
   return ask.ended_at_ms - released;
 }
 
-static void readers_and_writers_are_woken(void **state)
+TEST(readers_and_writers_are_woken)
 {
   int64_t took[2 * NAMES];
 
-  (void)state;
   for (size_t i = 0; i < NAMES; i++) {
     took[2 * i] = hand_over_ms('r', 'w', names[i], 0);
     took[2 * i + 1] = hand_over_ms('w', 'r', names[i], 0);
@@ -83,11 +80,10 @@ static void readers_and_writers_are_woken(void **state)
   assert_in_range(live_median(took, 2 * NAMES), 0, WAKE_MS);
 }
 
-static void who_waits_for_permits_of_either_kind_is_woken(void **state)
+TEST(who_waits_for_permits_of_either_kind_is_woken)
 {
   int64_t took[2 * NAMES];
 
-  (void)state;
   for (size_t i = 0; i < NAMES; i++) {
     live_expect(a, dibs_semaphore_set(a, dibs_text(names[i]), 3, 0, NULL), DIBS_OK);
     took[2 * i] = hand_over_ms('2', '3', names[i], 0);
@@ -97,13 +93,12 @@ static void who_waits_for_permits_of_either_kind_is_woken(void **state)
   assert_in_range(live_median(took, 2 * NAMES), 0, WAKE_MS);
 }
 
-static void renewals_of_many_slots_keep_all(void **state)
+TEST(renewals_of_many_slots_keep_all)
 {
   dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
   int64_t until = live_now_ms() + 1500;
   dibs_hold *holds[NAMES];
 
-  (void)state;
   for (size_t i = 0; i < NAMES; i++)
     live_expect(a, take(a, i % 2 == 0 ? 'r' : 'w', names[i], &o, &holds[i]), DIBS_OK);
   while (live_now_ms() < until)
@@ -113,13 +108,4 @@ static void renewals_of_many_slots_keep_all(void **state)
     live_expect(a, dibs_release(holds[i]), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(readers_and_writers_are_woken),
-    cmocka_unit_test(who_waits_for_permits_of_either_kind_is_woken),
-    cmocka_unit_test(renewals_of_many_slots_keep_all),
-  };
-
-  return cmocka_run_group_tests_name("redisson_share_cluster", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

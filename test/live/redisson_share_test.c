@@ -2,14 +2,12 @@
 /* test/live/redisson_share_test.c - read/write locks and permits of the dialect redisson on a
  * real server. The other side is a plain connection that does what Redisson does, command by
  * command. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "dialect_place.h"
@@ -240,7 +238,7 @@ static void expect_granted(struct live_ask *ask, dibs_client *c)
 
 /* ---- read/write locks: the format ---- */
 
-static void a_reader_is_a_field_with_an_end_of_its_own(void **state)
+TEST(a_reader_is_a_field_with_an_end_of_its_own)
 {
   dibs_hold *hold = take(a, 'r', "read");
   redisContext *ear = ear_at("redisson_rwlock:{read}");
@@ -248,7 +246,6 @@ static void a_reader_is_a_field_with_an_end_of_its_own(void **state)
   unsigned ask = 0;
   int used = 0;
 
-  (void)state;
   owner_of("read", owner);
   assert_int_equal(sscanf(owner, "%36[0-9a-f-]:%u%n", uuid, &ask, &used), 2);
   assert_int_equal(used, strlen(owner));
@@ -264,14 +261,13 @@ static void a_reader_is_a_field_with_an_end_of_its_own(void **state)
   redisFree(ear);
 }
 
-static void a_writer_is_a_field_that_says_so(void **state)
+TEST(a_writer_is_a_field_that_says_so)
 {
   dibs_hold *hold = take(a, 'w', "write");
   redisContext *ear = ear_at("redisson_rwlock:{write}");
   char owner[128] = "", tail[16] = "";
   unsigned ask = 0;
 
-  (void)state;
   owner_of("write", owner);
   assert_int_equal(sscanf(owner, "%*36[0-9a-f-]:%u:%15s", &ask, tail), 2);
   assert_string_equal(tail, "write");
@@ -284,12 +280,11 @@ static void a_writer_is_a_field_that_says_so(void **state)
   redisFree(ear);
 }
 
-static void a_name_with_a_brace_keeps_it_and_gets_no_other(void **state)
+TEST(a_name_with_a_brace_keeps_it_and_gets_no_other)
 {
   dibs_hold *hold = take(a, 'r', "a{b}c");
   char owner[128] = "";
 
-  (void)state;
   owner_of("a{b}c", owner);
   assert_int_equal(test_server_integer(server, "EXISTS a{b}c:%s:rwlock_timeout:1", owner), 1);
   give(a, hold);
@@ -297,11 +292,10 @@ static void a_name_with_a_brace_keeps_it_and_gets_no_other(void **state)
 
 /* ---- read/write locks: together ---- */
 
-static void readers_of_both_sides_read_beside_each_other(void **state)
+TEST(readers_of_both_sides_read_beside_each_other)
 {
   dibs_hold *ours, *other;
 
-  (void)state;
   java_reads("beside", JAVA, TTL_MS * 2);
   ours = take(a, 'r', "beside");
   live_refused(try(b, 'w', "beside"), DIBS_BUSY);
@@ -315,11 +309,10 @@ static void readers_of_both_sides_read_beside_each_other(void **state)
   assert_string_equal(test_server_command(server, "HGET beside mode"), "read");
 }
 
-static void who_reads_on_decides_when_it_ends(void **state)
+TEST(who_reads_on_decides_when_it_ends)
 {
   dibs_hold *hold;
 
-  (void)state;
   java_reads("ends", JAVA, SOON_MS);
   hold = take(a, 'r', "ends");
   assert_in_range(number("PTTL %s", "ends"), TTL_MS - SOON_MS, TTL_MS);
@@ -327,12 +320,11 @@ static void who_reads_on_decides_when_it_ends(void **state)
   assert_in_range(number("PTTL %s", "ends"), 1, SOON_MS);
 }
 
-static void a_reader_who_died_does_not_keep_it_when_the_last_one_leaves(void **state)
+TEST(a_reader_who_died_does_not_keep_it_when_the_last_one_leaves)
 {
   dibs_hold *hold = take(a, 'r', "zombie");
   redisContext *ear = ear_at("redisson_rwlock:{zombie}");
 
-  (void)state;
   assert_int_equal(number("HINCRBY %s " JAVA " 1", "zombie"), 1);    /* and its end was */
   give(a, hold);
   expect_said(ear, "0");
@@ -340,11 +332,10 @@ static void a_reader_who_died_does_not_keep_it_when_the_last_one_leaves(void **s
   redisFree(ear);
 }
 
-static void a_writer_waits_for_java_s_reader_and_is_woken(void **state)
+TEST(a_writer_waits_for_java_s_reader_and_is_woken)
 {
   struct live_ask ask;
 
-  (void)state;
   java_reads("rw", JAVA, TTL_MS);
   live_refused(try(a, 'w', "rw"), DIBS_BUSY);
   wait_for(&ask, a, 'w', "rw", "redisson_rwlock:{rw}");
@@ -352,11 +343,10 @@ static void a_writer_waits_for_java_s_reader_and_is_woken(void **state)
   expect_granted(&ask, a);
 }
 
-static void a_reader_waits_for_java_s_writer_and_is_woken(void **state)
+TEST(a_reader_waits_for_java_s_writer_and_is_woken)
 {
   struct live_ask ask;
 
-  (void)state;
   java_writes("wr", JAVA, TTL_MS);
   live_refused(try(a, 'r', "wr"), DIBS_BUSY);
   live_refused(try(a, 'w', "wr"), DIBS_BUSY);
@@ -366,12 +356,11 @@ static void a_reader_waits_for_java_s_writer_and_is_woken(void **state)
 }
 
 /* Without a word, who waits asks again after 800 to 1000 ms. */
-static void a_message_wakes_sooner_than_a_poll(void **state)
+TEST(a_message_wakes_sooner_than_a_poll)
 {
   enum { ROUNDS = 11, WAKE_MS = 200 };
   int64_t took[ROUNDS];
 
-  (void)state;
   for (int i = 0; i < ROUNDS; i++) {
     char mode = i % 2 == 0 ? 'r' : 'w';
     struct live_ask ask;
@@ -387,12 +376,11 @@ static void a_message_wakes_sooner_than_a_poll(void **state)
   assert_in_range(live_median(took, ROUNDS), 0, WAKE_MS);
 }
 
-static void clients_of_ours_wait_for_each_other_and_are_woken(void **state)
+TEST(clients_of_ours_wait_for_each_other_and_are_woken)
 {
   dibs_hold *hold = take(a, 'r', "ours");
   struct live_ask ask;
 
-  (void)state;
   wait_for(&ask, b, 'w', "ours", "redisson_rwlock:{ours}");
   give(a, hold);
   assert_true(live_ask_wait(&ask, SOON_MS));
@@ -401,9 +389,8 @@ static void clients_of_ours_wait_for_each_other_and_are_woken(void **state)
   assert_int_equal(try(a, 'r', "ours"), DIBS_OK);
 }
 
-static void a_lease_that_ends_without_a_message_is_noticed(void **state)
+TEST(a_lease_that_ends_without_a_message_is_noticed)
 {
-  (void)state;
   java_writes("dead", JAVA, 700);
   give(a, take(a, 'r', "dead"));
   java_reads("dead", JAVA, 700);
@@ -415,7 +402,7 @@ static bool reads(void *name)
   return strcmp(test_server_command(server, "HGET %s mode", (const char *)name), "read") == 0;
 }
 
-static void a_writer_goes_on_as_a_reader_and_readers_come_in(void **state)
+TEST(a_writer_goes_on_as_a_reader_and_readers_come_in)
 {
   dibs_hold *hold = take(a, 'w', "down");
   redisContext *ear = ear_at("redisson_rwlock:{down}");
@@ -423,7 +410,6 @@ static void a_writer_goes_on_as_a_reader_and_readers_come_in(void **state)
   dibs_lock_options o = options_of(0);
   struct live_ask ask;
 
-  (void)state;
   live_ask_init(&ask);
   live_ask_begin_as(&ask, b, 'r', "down", &o);
   live_expect(a, dibs_downgrade(hold), DIBS_OK);
@@ -440,14 +426,13 @@ static void a_writer_goes_on_as_a_reader_and_readers_come_in(void **state)
   redisFree(ear);
 }
 
-static void the_watchdog_keeps_both_ends_of_a_reader(void **state)
+TEST(the_watchdog_keeps_both_ends_of_a_reader)
 {
   dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
   int64_t until = live_now_ms() + 1500;
   dibs_hold *hold = NULL;
   char owner[128] = "";
 
-  (void)state;
   live_expect(a, dibs_acquire(a, DIBS_READ("kept"), &o, &hold), DIBS_OK);
   owner_of("kept", owner);
   while (live_now_ms() < until) {
@@ -478,19 +463,17 @@ static void expect_lost(char mode)
   java_writes_no_more("forced");
 }
 
-static void a_forced_unlock_is_told_lost_and_releases_nobody_else(void **state)
+TEST(a_forced_unlock_is_told_lost_and_releases_nobody_else)
 {
-  (void)state;
   expect_lost('w');
   (void)test_server_command(server, "FLUSHALL");
   expect_lost('r');
 }
 
-static void a_lock_of_another_kind_is_told(void **state)
+TEST(a_lock_of_another_kind_is_told)
 {
   dibs_hold *hold = NULL, *lock = NULL;
 
-  (void)state;
   live_expect(a, dibs_lock(a, "mixed", NULL, &lock), DIBS_OK);
   assert_int_equal(dibs_acquire(b, DIBS_READ("mixed"), NULL, &hold), DIBS_ERR_WRONG_TYPE);
   assert_int_equal(dibs_acquire(b, DIBS_PERMITS("mixed", 1), NULL, &hold),
@@ -501,14 +484,13 @@ static void a_lock_of_another_kind_is_told(void **state)
 
 /* ---- permits ---- */
 
-static void permits_are_ids_with_ends_and_the_rest_is_a_number(void **state)
+TEST(permits_are_ids_with_ends_and_the_rest_is_a_number)
 {
   dibs_hold *hold;
   redisContext *ear;
   redisReply *ids;
   long long now = server_ms();
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("sem"), 5, 0, NULL), DIBS_OK);
   ear = ear_at("redisson_sc:{sem}");
   hold = take(a, '3', "sem");
@@ -530,11 +512,10 @@ static void permits_are_ids_with_ends_and_the_rest_is_a_number(void **state)
   redisFree(ear);
 }
 
-static void java_s_permits_count_and_their_end_wakes(void **state)
+TEST(java_s_permits_count_and_their_end_wakes)
 {
   struct live_ask ask;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("both"), 2, 0, NULL), DIBS_OK);
   java_takes_permit("both", JAVA_PERMIT, server_ms() + TTL_MS);
   assert_int_equal(try(a, '1', "both"), DIBS_OK);
@@ -545,9 +526,8 @@ static void java_s_permits_count_and_their_end_wakes(void **state)
   assert_int_equal(value_of("both"), 2);
 }
 
-static void what_cannot_be_had_is_told(void **state)
+TEST(what_cannot_be_had_is_told)
 {
-  (void)state;
   assert_int_equal(try(a, '1', "unset"), DIBS_ERR_NOT_SET);
   live_expect(a, dibs_semaphore_set(a, dibs_text("two"), 2, 0, NULL), DIBS_OK);
   java_takes_permit("two", JAVA_PERMIT, server_ms() + TTL_MS);
@@ -555,11 +535,10 @@ static void what_cannot_be_had_is_told(void **state)
   live_expect_words(a, "only 2");
 }
 
-static void a_permit_without_end_is_waited_for(void **state)
+TEST(a_permit_without_end_is_waited_for)
 {
   struct live_ask ask;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("never"), 1, 0, NULL), DIBS_OK);
   java_takes_permit("never", JAVA_PERMIT, NEVER_MS);
   live_refused(try(a, '1', "never"), DIBS_BUSY);
@@ -568,13 +547,12 @@ static void a_permit_without_end_is_waited_for(void **state)
   expect_granted(&ask, a);
 }
 
-static void permits_whose_answer_is_lost_are_taken_once(void **state)
+TEST(permits_whose_answer_is_lost_are_taken_once)
 {
   struct test_proxy *proxy = test_proxy_start(server);
   dibs_client *c = open_at(test_proxy_url(proxy));
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("{once}"), 9, 0, NULL), DIBS_OK);
   live_expect(a, dibs_semaphore_set(a, dibs_text("warm"), 9, 0, NULL), DIBS_OK);
   give(c, take(c, '4', "warm"));
@@ -596,11 +574,10 @@ static void permits_whose_answer_is_lost_are_taken_once(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void permits_whose_time_is_over_come_back(void **state)
+TEST(permits_whose_time_is_over_come_back)
 {
   redisContext *ear;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("over"), 2, 0, NULL), DIBS_OK);
   java_takes_permit("over", JAVA_PERMIT, server_ms() - 1);
   java_takes_permit("over", "another id of 16", server_ms() - 1);
@@ -612,13 +589,12 @@ static void permits_whose_time_is_over_come_back(void **state)
   redisFree(ear);
 }
 
-static void ever_so_many_dead_permits_break_nothing(void **state)
+TEST(ever_so_many_dead_permits_break_nothing)
 {
   static const char kill[] = "for i = 1, tonumber(ARGV[1]) do "
                              "redis.call('ZADD', KEYS[1], i, string.format('%016d', i)) end";
   dibs_inspection *in = NULL;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("dead"), MANY_DEAD, 0, NULL), DIBS_OK);
   (void)test_server_integer(server, "DECRBY dead %d", MANY_DEAD);
   (void)test_server_command(server, "EVAL %s 1 {dead}:timeout %d", kill, MANY_DEAD);
@@ -632,14 +608,13 @@ static void ever_so_many_dead_permits_break_nothing(void **state)
   assert_int_equal(value_of("dead"), MANY_DEAD);
 }
 
-static void thousands_of_permits_are_taken_renewed_and_given_back(void **state)
+TEST(thousands_of_permits_are_taken_renewed_and_given_back)
 {
   enum { MANY = 10000, LEASE_MS = 2000 };
   dibs_lock_options o = live_lock_options(LEASE_MS, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
   int64_t until;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("many"), MANY + 7, 0, NULL), DIBS_OK);
   assert_int_equal(dibs_acquire(a, DIBS_PERMITS("many", MANY + 1), &o, &hold),
                    DIBS_ERR_ARGUMENT);
@@ -653,13 +628,12 @@ static void thousands_of_permits_are_taken_renewed_and_given_back(void **state)
   assert_int_equal(value_of("many"), MANY + 7);
 }
 
-static void a_permit_that_is_taken_away_is_told_lost(void **state)
+TEST(a_permit_that_is_taken_away_is_told_lost)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("taken"), 3, 0, NULL), DIBS_OK);
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -672,13 +646,12 @@ static void a_permit_that_is_taken_away_is_told_lost(void **state)
   assert_int_equal(permits_out("taken"), 0);
 }
 
-static void the_count_is_set_as_java_reads_it(void **state)
+TEST(the_count_is_set_as_java_reads_it)
 {
   redisContext *ear = ear_at("redisson_sc:{count}");
   dibs_hold *hold;
   uint32_t permits = 0;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("count"), 4, DIBS_SEMAPHORE_IF_ABSENT, &permits),
               DIBS_OK);
   assert_int_equal(permits, 4);
@@ -701,11 +674,10 @@ static void the_count_is_set_as_java_reads_it(void **state)
   redisFree(ear);
 }
 
-static void a_cancelled_ask_for_permits_leaves_nothing(void **state)
+TEST(a_cancelled_ask_for_permits_leaves_nothing)
 {
   struct live_ask ask;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("idle"), 1, 0, NULL), DIBS_OK);
   java_takes_permit("idle", JAVA_PERMIT, server_ms() + TTL_MS);
   wait_for(&ask, a, '1', "idle", "redisson_sc:{idle}");
@@ -719,13 +691,12 @@ static void a_cancelled_ask_for_permits_leaves_nothing(void **state)
 
 /* ---- permits without a lease ---- */
 
-static void plain_permits_are_a_number_and_nothing_else(void **state)
+TEST(plain_permits_are_a_number_and_nothing_else)
 {
   redisContext *ear;
   redisReply *taken;
   dibs_hold *hold;
 
-  (void)state;
   (void)test_server_command(server, "SET plain 5");
   ear = ear_at("redisson_sc:{plain}");
   hold = take_plain(a, "plain", 3, TTL_MS);
@@ -746,14 +717,13 @@ static void plain_permits_are_a_number_and_nothing_else(void **state)
   redisFree(ear);
 }
 
-static void plain_permits_never_end_by_themselves(void **state)
+TEST(plain_permits_never_end_by_themselves)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(200, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
   int64_t until = live_now_ms() + 900;
 
-  (void)state;
   (void)test_server_command(server, "SET lasting 1");
   o.flags = DIBS_PERMITS_PLAIN;
   o.on_lost = live_on_lost;
@@ -769,13 +739,12 @@ static void plain_permits_never_end_by_themselves(void **state)
   assert_int_equal(value_of("lasting"), 1);
 }
 
-static void plain_permits_whose_answers_are_lost_count_once(void **state)
+TEST(plain_permits_whose_answers_are_lost_count_once)
 {
   struct test_proxy *proxy = test_proxy_start(server);
   dibs_client *c = open_at(test_proxy_url(proxy));
   dibs_hold *hold;
 
-  (void)state;
   (void)test_server_command(server, "SET {once} 5");
   (void)test_server_command(server, "SET warm 5");
   give(c, take_plain(c, "warm", 2, TTL_MS));
@@ -789,12 +758,11 @@ static void plain_permits_whose_answers_are_lost_count_once(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void who_waits_for_plain_permits_is_woken(void **state)
+TEST(who_waits_for_plain_permits_is_woken)
 {
   dibs_lock_options o = options_of(DIBS_PERMITS_PLAIN);
   struct live_ask ask;
 
-  (void)state;
   (void)test_server_command(server, "SET empty 0");
   live_ask_init(&ask);
   live_ask_begin_as(&ask, a, '1', "empty", &o);
@@ -805,13 +773,12 @@ static void who_waits_for_plain_permits_is_woken(void **state)
   assert_int_equal(value_of("empty"), 1);
 }
 
-static void plain_permits_are_refused_where_they_cannot_be(void **state)
+TEST(plain_permits_are_refused_where_they_cannot_be)
 {
   dibs_lock_options o = options_of(DIBS_PERMITS_PLAIN);
   dibs_client *protocol = live_open(test_server_url(server));
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(dibs_acquire(protocol, DIBS_PERMITS("x", 1), &o, &hold),
                    DIBS_ERR_UNSUPPORTED);
   protocol = dibs_close(protocol);
@@ -829,12 +796,11 @@ static bool is_whole(void *data)
 }
 
 /* Taken, and nobody heard of it; who asked has given up by the time that he can be told. */
-static void what_was_taken_for_one_who_gave_up_comes_back(void **state)
+TEST(what_was_taken_for_one_who_gave_up_comes_back)
 {
   struct test_proxy *proxy = test_proxy_start(server);
   dibs_client *c = open_at(test_proxy_url(proxy));
 
-  (void)state;
   (void)test_server_command(server, "SET warm 5");
   (void)test_server_command(server, "SET {unheard} 5");
   for (int kind = 0; kind < 3; kind++) {
@@ -857,13 +823,12 @@ static void what_was_taken_for_one_who_gave_up_comes_back(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void a_full_server_takes_renewals_and_releases(void **state)
+TEST(a_full_server_takes_renewals_and_releases)
 {
   dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
   int64_t until = live_now_ms() + 1500;
   dibs_hold *holds[4] = { NULL };
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("full"), 5, 0, NULL), DIBS_OK);
   (void)test_server_command(server, "SET number 5");
   live_expect(a, dibs_acquire(a, DIBS_READ("full r"), &o, &holds[0]), DIBS_OK);
@@ -886,12 +851,11 @@ static void a_full_server_takes_renewals_and_releases(void **state)
 
 /* ---- seen and ended from outside ---- */
 
-static void readers_writers_and_permits_are_seen(void **state)
+TEST(readers_writers_and_permits_are_seen)
 {
   dibs_inspection *in = NULL;
   dibs_hold *hold;
 
-  (void)state;
   java_reads("seen", JAVA, TTL_MS);
   hold = take(a, 'r', "seen");
   live_expect(a, dibs_inspect(b, dibs_text("seen"), &in), DIBS_OK);
@@ -912,11 +876,10 @@ static void readers_writers_and_permits_are_seen(void **state)
   assert_int_equal(dibs_release(hold), DIBS_LOST);
 }
 
-static void one_permit_of_java_can_be_taken_back(void **state)
+TEST(one_permit_of_java_can_be_taken_back)
 {
   dibs_inspection *in = NULL;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("back"), 3, 0, NULL), DIBS_OK);
   java_takes_permit("back", JAVA_PERMIT, server_ms() + TTL_MS);
   java_takes_permit("back", "another id of 16", server_ms() + TTL_MS * 2);
@@ -933,11 +896,10 @@ static void one_permit_of_java_can_be_taken_back(void **state)
   assert_int_equal(value_of("back"), 2);
 }
 
-static void a_token_renews_and_releases_each_kind(void **state)
+TEST(a_token_renews_and_releases_each_kind)
 {
   static const char modes[] = "rw3";
 
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     const char *name = modes[i] == '3' ? "counted" : "named";
     char token[DIBS_TOKEN_SIZE];
@@ -957,46 +919,4 @@ static void a_token_renews_and_releases_each_kind(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_reader_is_a_field_with_an_end_of_its_own, empty),
-    cmocka_unit_test_setup(a_writer_is_a_field_that_says_so, empty),
-    cmocka_unit_test_setup(a_name_with_a_brace_keeps_it_and_gets_no_other, empty),
-    cmocka_unit_test_setup(readers_of_both_sides_read_beside_each_other, empty),
-    cmocka_unit_test_setup(who_reads_on_decides_when_it_ends, empty),
-    cmocka_unit_test_setup(a_reader_who_died_does_not_keep_it_when_the_last_one_leaves, empty),
-    cmocka_unit_test_setup(a_writer_waits_for_java_s_reader_and_is_woken, empty),
-    cmocka_unit_test_setup(a_reader_waits_for_java_s_writer_and_is_woken, empty),
-    cmocka_unit_test_setup(a_message_wakes_sooner_than_a_poll, empty),
-    cmocka_unit_test_setup(clients_of_ours_wait_for_each_other_and_are_woken, empty),
-    cmocka_unit_test_setup(a_lease_that_ends_without_a_message_is_noticed, empty),
-    cmocka_unit_test_setup(a_writer_goes_on_as_a_reader_and_readers_come_in, empty),
-    cmocka_unit_test_setup(the_watchdog_keeps_both_ends_of_a_reader, empty),
-    cmocka_unit_test_setup(a_forced_unlock_is_told_lost_and_releases_nobody_else, empty),
-    cmocka_unit_test_setup(a_lock_of_another_kind_is_told, empty),
-    cmocka_unit_test_setup(permits_are_ids_with_ends_and_the_rest_is_a_number, empty),
-    cmocka_unit_test_setup(java_s_permits_count_and_their_end_wakes, empty),
-    cmocka_unit_test_setup(what_cannot_be_had_is_told, empty),
-    cmocka_unit_test_setup(a_permit_without_end_is_waited_for, empty),
-    cmocka_unit_test_setup(permits_whose_answer_is_lost_are_taken_once, empty),
-    cmocka_unit_test_setup(permits_whose_time_is_over_come_back, empty),
-    cmocka_unit_test_setup(ever_so_many_dead_permits_break_nothing, empty),
-    cmocka_unit_test_setup(thousands_of_permits_are_taken_renewed_and_given_back, empty),
-    cmocka_unit_test_setup(a_permit_that_is_taken_away_is_told_lost, empty),
-    cmocka_unit_test_setup(the_count_is_set_as_java_reads_it, empty),
-    cmocka_unit_test_setup(a_cancelled_ask_for_permits_leaves_nothing, empty),
-    cmocka_unit_test_setup(plain_permits_are_a_number_and_nothing_else, empty),
-    cmocka_unit_test_setup(plain_permits_never_end_by_themselves, empty),
-    cmocka_unit_test_setup(plain_permits_whose_answers_are_lost_count_once, empty),
-    cmocka_unit_test_setup(who_waits_for_plain_permits_is_woken, empty),
-    cmocka_unit_test_setup(plain_permits_are_refused_where_they_cannot_be, empty),
-    cmocka_unit_test_setup(what_was_taken_for_one_who_gave_up_comes_back, empty),
-    cmocka_unit_test_setup(a_full_server_takes_renewals_and_releases, empty),
-    cmocka_unit_test_setup(readers_writers_and_permits_are_seen, empty),
-    cmocka_unit_test_setup(one_permit_of_java_can_be_taken_back, empty),
-    cmocka_unit_test_setup(a_token_renews_and_releases_each_kind, empty),
-  };
-
-  return cmocka_run_group_tests_name("redisson_share", tests, setup, teardown);
-}
+RUN_TESTS_EACH(setup, teardown, empty, NULL)

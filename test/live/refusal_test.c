@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/refusal_test.c - each way in which a server can refuse has its own status, and
  * words that name the cause. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -38,13 +36,12 @@ static dibs_client *open_limited(const char *rules)
 
 /* ---- the ACL ---- */
 
-static void a_forbidden_script_is_denied_and_named(void **state)
+TEST(a_forbidden_script_is_denied_and_named)
 {
   live_needs_one_view();
   dibs_client *client = open_limited("+@all -evalsha -eval");
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(client, dibs_try_lock(client, "denied", NULL, &hold), DIBS_ERR_DENIED);
   live_expect_words(client, "eval");
   live_expect(client, dibs_lock(client, "denied", NULL, &hold), DIBS_ERR_DENIED);
@@ -52,19 +49,18 @@ static void a_forbidden_script_is_denied_and_named(void **state)
   client = dibs_close(client);
 }
 
-static void a_forbidden_key_is_denied(void **state)
+TEST(a_forbidden_key_is_denied)
 {
   live_needs_one_view();
   dibs_client *client = open_limited("+@all resetkeys ~other:*");
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(client, dibs_try_lock(client, "denied", NULL, &hold), DIBS_ERR_DENIED);
   live_expect_words(client, "key");
   client = dibs_close(client);
 }
 
-static void who_may_not_listen_waits_by_asking(void **state)
+TEST(who_may_not_listen_waits_by_asking)
 {
   live_needs_one_view();
   dibs_client *other = live_open(live_url());
@@ -72,7 +68,6 @@ static void who_may_not_listen_waits_by_asking(void **state)
   dibs_lock_options o = live_lock_options(5000, 700);
   dibs_hold *held = live_lock(other, "busy", 60000), *hold = NULL;
 
-  (void)state;
   assert_int_equal(live_try(client, "free"), DIBS_OK);      /* needs none */
   live_expect_refused(client, dibs_lock(client, "busy", &o, &hold), DIBS_TIMED_OUT);
   assert_int_equal(dibs_release(held), DIBS_OK);
@@ -85,7 +80,7 @@ static void who_may_not_listen_waits_by_asking(void **state)
 }
 
 /* The last step of a hand-off, and the only one that fails: the lock still goes on. */
-static void a_forbidden_publish_denies_or_still_hands_over(void **state)
+TEST(a_forbidden_publish_denies_or_still_hands_over)
 {
   live_needs_one_view();
   dibs_client *other = live_open(live_url());
@@ -95,7 +90,6 @@ static void a_forbidden_publish_denies_or_still_hands_over(void **state)
   dibs_status status = dibs_try_lock(client, "publish", NULL, &hold);
   struct live_ask ask;
 
-  (void)state;
   if (status != DIBS_OK) {
     live_expect(client, status, DIBS_ERR_DENIED);
     live_expect_words(client, "publish");
@@ -112,13 +106,12 @@ static void a_forbidden_publish_denies_or_still_hands_over(void **state)
 }
 
 /* The name is free when the user may release it again, and not only after the ttl. */
-static void a_forbidden_release_is_unknown_and_repeated(void **state)
+TEST(a_forbidden_release_is_unknown_and_repeated)
 {
   live_needs_one_view();
   dibs_client *client = open_limited("+@all"), *other = live_open(live_url());
   dibs_hold *hold = live_lock(client, "repeated", 600000);
 
-  (void)state;
   assert_string_equal(command("ACL SETUSER limited -evalsha -eval -fcall"), "OK");
   live_expect(client, dibs_release(hold), DIBS_UNKNOWN);
   live_expect_words(client, "NOPERM");
@@ -131,14 +124,13 @@ static void a_forbidden_release_is_unknown_and_repeated(void **state)
 
 /* ---- the server cannot write ---- */
 
-static void a_replica_is_read_only(void **state)
+TEST(a_replica_is_read_only)
 {
   live_needs_one_server();
   struct test_server *replica = test_server_start();
   dibs_client *client = live_open(test_server_url(replica));
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_string_equal(test_server_command(replica, "REPLICAOF 127.0.0.1 %d",
                                           test_server_port(live_server)), "OK");
   live_expect(client, dibs_try_lock(client, "replica", NULL, &hold), DIBS_ERR_READ_ONLY);
@@ -155,7 +147,7 @@ static bool save_failed(void *server)
                 "rdb_last_bgsave_status:err") != NULL;
 }
 
-static void a_failed_save_is_refused(void **state)
+TEST(a_failed_save_is_refused)
 {
   live_needs_one_view();
   static const char *const arguments[] = { "--enable-protected-configs", "yes", "--save",
@@ -165,7 +157,6 @@ static void a_failed_save_is_refused(void **state)
   dibs_client *client = live_open(test_server_url(s));
   dibs_hold *hold = live_lock(client, "held", 60000), *none = NULL;
 
-  (void)state;
   /* Nothing can be written there, not even by root. */
   assert_string_equal(test_server_command(s, "CONFIG SET dir /proc"), "OK");
   (void)test_server_command(s, "BGSAVE");
@@ -181,7 +172,7 @@ static void a_failed_save_is_refused(void **state)
 }
 
 /* A full server takes no new locks, and gives back what is held. */
-static void a_full_server_is_refused_and_still_releases(void **state)
+TEST(a_full_server_is_refused_and_still_releases)
 {
   live_needs_one_view();
   dibs_client *client = live_open(live_url());
@@ -191,7 +182,6 @@ static void a_full_server_is_refused_and_still_releases(void **state)
   dibs_hold *hold, *none = NULL;
   uint64_t renewed;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(client, "held", &o);
@@ -223,7 +213,7 @@ static bool was_warned(void *data)
 }
 
 /* SUBSCRIBE does not exist there: waiters poll. */
-static void a_server_without_messages_is_polled_and_warned_of(void **state)
+TEST(a_server_without_messages_is_polled_and_warned_of)
 {
   live_needs_one_view();
   static const char *const arguments[] = { "--rename-command", "SUBSCRIBE", "", NULL };
@@ -236,7 +226,6 @@ static void a_server_without_messages_is_polled_and_warned_of(void **state)
   dibs_hold *held = live_lock(other, "polled", 60000), *hold = NULL;
   struct live_ask ask;
 
-  (void)state;
   with.on_event = live_on_event;
   with.on_event_data = &events;
   client = live_open_with(test_server_url(s), &with);
@@ -254,7 +243,7 @@ static void a_server_without_messages_is_polled_and_warned_of(void **state)
 }
 
 /* By ACL: one that waits, and one that observes. */
-static void who_may_not_listen_is_warned_with_the_reason(void **state)
+TEST(who_may_not_listen_is_warned_with_the_reason)
 {
   live_needs_one_view();
   struct live_events events[2] = { { .mutex = PTHREAD_MUTEX_INITIALIZER },
@@ -266,7 +255,6 @@ static void who_may_not_listen_is_warned_with_the_reason(void **state)
   dibs_observer *observer = NULL;
   struct live_ask ask;
 
-  (void)state;
   with.on_event = live_on_event;
   for (int i = 0; i < 2; i++) {
     with.on_event_data = &events[i];
@@ -287,14 +275,13 @@ static void who_may_not_listen_is_warned_with_the_reason(void **state)
   other = dibs_close(other);
 }
 
-static void an_evicting_server_is_warned_of_once(void **state)
+TEST(an_evicting_server_is_warned_of_once)
 {
   live_needs_one_view();
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_options o = live_options();
   dibs_client *client;
 
-  (void)state;
   assert_string_equal(command("CONFIG SET maxmemory 200mb"), "OK");
   assert_string_equal(command("CONFIG SET maxmemory-policy allkeys-lru"), "OK");
   o.on_event = live_on_event;
@@ -313,13 +300,12 @@ static void an_evicting_server_is_warned_of_once(void **state)
   assert_string_equal(command("CONFIG SET maxmemory 0"), "OK");
 }
 
-static void a_safe_server_is_not_warned_of(void **state)
+TEST(a_safe_server_is_not_warned_of)
 {
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_options o = live_options();
   dibs_client *client;
 
-  (void)state;
   o.on_event = live_on_event;
   o.on_event_data = &events;
   client = live_open_with(live_url(), &o);
@@ -348,12 +334,11 @@ static void expect_wrong_type(dibs_client *client, const char *name)
   assert_int_equal(test_server_integer(live_server, "PTTL %s", live_key(name)), -1);
 }
 
-static void keys_of_another_kind_are_left_alone(void **state)
+TEST(keys_of_another_kind_are_left_alone)
 {
   live_needs_keys();
   dibs_client *client = live_open(live_url());
 
-  (void)state;
   assert_string_equal(command("SET dibs:m:{string} hello"), "OK");
   assert_string_equal(command("SET dibs:m:{empty} x"), "OK");
   assert_string_equal(command("LPUSH dibs:m:{list} a"), "1");
@@ -372,7 +357,7 @@ static void keys_of_another_kind_are_left_alone(void **state)
 }
 
 /* A holder whose key was overwritten by somebody is told so, and overwrites nothing. */
-static void a_holder_of_an_overwritten_key_is_told_lost(void **state)
+TEST(a_holder_of_an_overwritten_key_is_told_lost)
 {
   live_needs_keys();
   dibs_client *client = live_open(live_url());
@@ -380,7 +365,6 @@ static void a_holder_of_an_overwritten_key_is_told_lost(void **state)
   struct live_loss loss = { .count = 0 };
   dibs_hold *hold;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(client, "overwritten", &o);
@@ -392,24 +376,4 @@ static void a_holder_of_an_overwritten_key_is_told_lost(void **state)
   client = dibs_close(client);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_forbidden_script_is_denied_and_named),
-    cmocka_unit_test(a_forbidden_key_is_denied),
-    cmocka_unit_test(who_may_not_listen_waits_by_asking),
-    cmocka_unit_test(a_forbidden_publish_denies_or_still_hands_over),
-    cmocka_unit_test(a_forbidden_release_is_unknown_and_repeated),
-    cmocka_unit_test(a_replica_is_read_only),
-    cmocka_unit_test(a_failed_save_is_refused),
-    cmocka_unit_test(a_full_server_is_refused_and_still_releases),
-    cmocka_unit_test(a_server_without_messages_is_polled_and_warned_of),
-    cmocka_unit_test(who_may_not_listen_is_warned_with_the_reason),
-    cmocka_unit_test(an_evicting_server_is_warned_of_once),
-    cmocka_unit_test(a_safe_server_is_not_warned_of),
-    cmocka_unit_test(keys_of_another_kind_are_left_alone),
-    cmocka_unit_test(a_holder_of_an_overwritten_key_is_told_lost),
-  };
-
-  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
-}
+RUN_TESTS(live_server_setup, live_server_teardown)

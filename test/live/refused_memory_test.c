@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/refused_memory_test.c - whichever allocation is refused, nothing
  * crashes, hangs or leaks, and the next client works. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -426,7 +424,7 @@ static bool lives_through(failing_heap *heap, void *data)
   return status == DIBS_OK;
 }
 
-static void no_refused_allocation_hurts(void **state)
+TEST(no_refused_allocation_hurts)
 {
   passing locks = { one_pass, 0 }, latches = { latch_pass, 1000 };
   passing barriers = { barrier_pass, 2000 }, elections = { election_pass, 3000 };
@@ -436,7 +434,6 @@ static void no_refused_allocation_hurts(void **state)
   passing data = { data_pass, 8000 }, logs = { log_pass, 9000 };
   passing readings = { reading_pass, 10000 };
 
-  (void)state;
   failing_heap_try_all(lives_through, &locks);
   assert_true(locks.runs > 10);
   failing_heap_try_all(lives_through, &latches);
@@ -477,11 +474,4 @@ static int server_end(void **state)
   return 0;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_refused_allocation_hurts),
-  };
-
-  return cmocka_run_group_tests(tests, server_start, server_end);
-}
+RUN_TESTS(server_start, server_end)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/release_outcome_test.c - each thing that a release can tell, one test each; and
  * whatever it told, the name can be taken again by the same client (S3). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -46,20 +44,18 @@ static void expect_reusable(const char *name)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void a_held_lock_is_released(void **state)
+TEST(a_held_lock_is_released)
 {
-  (void)state;
   assert_int_equal(dibs_release(live_lock(client, "held", 5000)), DIBS_OK);
   assert_int_equal(live_try(other, "held"), DIBS_OK);
   expect_reusable("held");
 }
 
-static void an_inner_hold_only_counts_down(void **state)
+TEST(an_inner_hold_only_counts_down)
 {
   dibs_hold *outer = live_lock(client, "inner", 5000);
   dibs_hold *inner = live_lock(client, "inner", 5000);
 
-  (void)state;
   assert_int_equal(live_info(inner).depth, 2);
   assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(outer));
   assert_int_equal(dibs_release(inner), DIBS_OK);
@@ -70,11 +66,10 @@ static void an_inner_hold_only_counts_down(void **state)
   assert_int_equal(live_try(other, "inner"), DIBS_OK);
 }
 
-static void what_was_never_had_is_stale(void **state)
+TEST(what_was_never_had_is_stale)
 {
   dibs_hold *holder = live_lock(other, "never", 5000), *hold = NULL;
 
-  (void)state;
   live_refused(dibs_try_lock(client, "never", NULL, &hold), DIBS_BUSY);
   assert_null(hold);
   assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
@@ -82,11 +77,10 @@ static void what_was_never_had_is_stale(void **state)
   expect_reusable("never");
 }
 
-static void a_second_release_is_stale_and_harmless(void **state)
+TEST(a_second_release_is_stale_and_harmless)
 {
   dibs_hold *hold = live_lock(client, "twice", 5000), *holder;
 
-  (void)state;
   assert_int_equal(dibs_release(hold), DIBS_OK);
   holder = live_lock(other, "twice", 5000);
   assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
@@ -96,25 +90,23 @@ static void a_second_release_is_stale_and_harmless(void **state)
   expect_reusable("twice");
 }
 
-static void a_deleted_lock_is_lost(void **state)
+TEST(a_deleted_lock_is_lost)
 {
   live_needs_keys();
   dibs_hold *hold = live_lock(client, "deleted", 60000);
 
-  (void)state;
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("deleted")), 1);
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);      /* nobody could know */
   live_expect(client, dibs_release(hold), DIBS_LOST);
   expect_reusable("deleted");
 }
 
-static void a_lock_of_somebody_else_now_is_taken(void **state)
+TEST(a_lock_of_somebody_else_now_is_taken)
 {
   live_needs_keys();
   dibs_hold *hold = live_lock(client, "taken", 60000), *thief;
   dibs_inspection *seen = NULL;
 
-  (void)state;
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("taken")), 1);
   thief = live_lock(other, "taken", 60000);
   live_expect(client, dibs_release(hold), DIBS_TAKEN);
@@ -129,13 +121,12 @@ static void a_lock_of_somebody_else_now_is_taken(void **state)
   expect_reusable("taken");
 }
 
-static void a_fixed_lease_that_is_over_tells_so(void **state)
+TEST(a_fixed_lease_that_is_over_tells_so)
 {
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(150, LIVE_LONG_MS);
   dibs_hold *hold;
 
-  (void)state;
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -146,7 +137,7 @@ static void a_fixed_lease_that_is_over_tells_so(void **state)
   expect_reusable("fixed");
 }
 
-static void a_lost_hold_tells_why_and_is_clean(void **state)
+TEST(a_lost_hold_tells_why_and_is_clean)
 {
   live_needs_keys();
   struct live_loss loss = { .count = 0 };
@@ -154,7 +145,6 @@ static void a_lost_hold_tells_why_and_is_clean(void **state)
   dibs_hold *hold, *thief;
   dibs_status status;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(client, "stolen", &o);
@@ -169,13 +159,12 @@ static void a_lost_hold_tells_why_and_is_clean(void **state)
   expect_reusable("stolen");
 }
 
-static void an_unanswered_release_is_unknown_and_goes_on(void **state)
+TEST(an_unanswered_release_is_unknown_and_goes_on)
 {
   live_needs_one_server();
   dibs_hold *hold = live_lock(client, "unknown", 60000);
   int64_t begun;
 
-  (void)state;
   test_proxy_black_hole(proxy, TEST_BOTH);
   begun = live_now_ms();
   live_expect(client, dibs_release(hold), DIBS_UNKNOWN);
@@ -187,12 +176,11 @@ static void an_unanswered_release_is_unknown_and_goes_on(void **state)
   expect_reusable("unknown");
 }
 
-static void another_thread_may_release_and_another_owner_may_not_enter(void **state)
+TEST(another_thread_may_release_and_another_owner_may_not_enter)
 {
   dibs_lock_options o = live_lock_options(5000, 0);
   dibs_hold *hold, *wrong = NULL;
 
-  (void)state;
   o.owner = "alice";
   o.owner_size = 5;
   hold = live_lock_with(client, "owner", &o);
@@ -283,20 +271,18 @@ static void everything_is_deleted(const char *name)
   (void)test_server_command(live_server, "FLUSHALL");
 }
 
-static void a_holder_that_was_stopped_through_anothers_turn_is_told_lost(void **state)
+TEST(a_holder_that_was_stopped_through_anothers_turn_is_told_lost)
 {
-  (void)state;
   assert_int_equal(release_after("slept", another_turn), DIBS_LOST);
 }
 
 /* The client gives the lease back when it ends; its program goes on until its own release. */
-static void a_program_that_works_on_after_its_loss_is_not_told_that_no_other_came(void **state)
+TEST(a_program_that_works_on_after_its_loss_is_not_told_that_no_other_came)
 {
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(300, LIVE_LONG_MS);
   dibs_hold *hold;
 
-  (void)state;
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -306,22 +292,20 @@ static void a_program_that_works_on_after_its_loss_is_not_told_that_no_other_cam
   assert_int_equal(dibs_release(hold), DIBS_LOST);
 }
 
-static void a_holder_that_was_stopped_while_the_data_went_is_told_lost(void **state)
+TEST(a_holder_that_was_stopped_while_the_data_went_is_told_lost)
 {
-  (void)state;
   live_needs_one_server();
   assert_int_equal(release_after("flushed", everything_is_deleted), DIBS_LOST);
 }
 
 /* What is merely busy, what is broken. The refusals are in refusal_test.c. */
-static void busy_and_timed_out_and_unreachable_differ(void **state)
+TEST(busy_and_timed_out_and_unreachable_differ)
 {
   dibs_lock_options o = live_lock_options(5000, 100);
   dibs_hold *holder = live_lock(other, "busy", 60000), *hold = NULL;
   dibs_options options = live_options();
   dibs_client *nowhere;
 
-  (void)state;
   live_refused(dibs_try_lock(client, "busy", NULL, &hold), DIBS_BUSY);
   live_refused(dibs_lock(client, "busy", &o, &hold), DIBS_TIMED_OUT);
   options.connect_timeout_ms = 200;
@@ -334,24 +318,4 @@ static void busy_and_timed_out_and_unreachable_differ(void **state)
   assert_int_equal(dibs_release(holder), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_held_lock_is_released),
-    cmocka_unit_test(an_inner_hold_only_counts_down),
-    cmocka_unit_test(what_was_never_had_is_stale),
-    cmocka_unit_test(a_second_release_is_stale_and_harmless),
-    cmocka_unit_test(a_deleted_lock_is_lost),
-    cmocka_unit_test(a_lock_of_somebody_else_now_is_taken),
-    cmocka_unit_test(a_fixed_lease_that_is_over_tells_so),
-    cmocka_unit_test(a_lost_hold_tells_why_and_is_clean),
-    cmocka_unit_test(an_unanswered_release_is_unknown_and_goes_on),
-    cmocka_unit_test(another_thread_may_release_and_another_owner_may_not_enter),
-    cmocka_unit_test(a_holder_that_was_stopped_through_anothers_turn_is_told_lost),
-    cmocka_unit_test(a_program_that_works_on_after_its_loss_is_not_told_that_no_other_came),
-    cmocka_unit_test(a_holder_that_was_stopped_while_the_data_went_is_told_lost),
-    cmocka_unit_test(busy_and_timed_out_and_unreachable_differ),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -2,13 +2,11 @@
 /* test/live/release_races_renewal_test.c - releases race renewals, a thousand of them a second: no
  * hold is ever told lost, and a release that failed is done later. DIBS_TEST_SCALE=100: a
  * million cycles. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -65,29 +63,26 @@ static void run_threads(char names[THREADS][16])
   assert_int_equal(live_stats(client).lost, 0);
 }
 
-static void releases_that_race_renewals_lose_nothing(void **state)
+TEST(releases_that_race_renewals_lose_nothing)
 {
   uint64_t renewed = live_stats(client).renewed;
 
-  (void)state;
   run_threads((char[THREADS][16]){ "a", "b", "c", "d" });
   assert_true(live_stats(client).renewed > renewed);
 }
 
-static void nor_do_they_where_threads_contend(void **state)
+TEST(nor_do_they_where_threads_contend)
 {
-  (void)state;
   run_threads((char[THREADS][16]){ "e", "e", "f", "f" });
 }
 
-static void a_release_that_failed_is_done_by_the_library(void **state)
+TEST(a_release_that_failed_is_done_by_the_library)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
   dibs_client *cut_off = live_open(live_url_by(proxy));
   dibs_hold *hold = live_lock(cut_off, "failed", 60000);
 
-  (void)state;
   test_proxy_refuse(proxy, true);
   test_proxy_cut(proxy);
   assert_int_equal(dibs_release(hold), DIBS_UNKNOWN);
@@ -111,7 +106,7 @@ static bool is_released(void *data)
 }
 
 /* The token outlives the failure: whoever has it can try again. */
-static void a_release_by_token_that_failed_can_be_tried_again(void **state)
+TEST(a_release_by_token_that_failed_can_be_tried_again)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -121,7 +116,6 @@ static void a_release_by_token_that_failed_can_be_tried_again(void **state)
   struct errand again = { .token = token };
   dibs_client *cut_off;
 
-  (void)state;
   o.connect_timeout_ms = 200;
   o.command_timeout_ms = 200;
   cut_off = live_open_with(live_url_by(proxy), &o);
@@ -138,14 +132,4 @@ static void a_release_by_token_that_failed_can_be_tried_again(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(releases_that_race_renewals_lose_nothing),
-    cmocka_unit_test(nor_do_they_where_threads_contend),
-    cmocka_unit_test(a_release_that_failed_is_done_by_the_library),
-    cmocka_unit_test(a_release_by_token_that_failed_can_be_tried_again),
-  };
-
-  return cmocka_run_group_tests(tests, setup_renewing, teardown);
-}
+RUN_TESTS(setup_renewing, teardown)

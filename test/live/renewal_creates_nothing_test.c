@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/renewal_creates_nothing_test.c - renewing never makes a key, and after any gap it is
  * lost, even where the name is free (S9). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "two_clients.h"
 
@@ -20,12 +18,11 @@ static void detached(const char *name, int ttl_ms, char *token)
   live_expect_ok(live_detach(hold));
 }
 
-static void a_renewal_lengthens_and_never_shortens(void **state)
+TEST(a_renewal_lengthens_and_never_shortens)
 {
   char token[DIBS_TOKEN_SIZE];
   int64_t remaining = 0;
 
-  (void)state;
   detached("lengthen", 2000, token);
   live_expect_ok(dibs_token_renew(other, token, 60000, &remaining));
   assert_in_range(remaining, 55000, 60001);
@@ -34,12 +31,11 @@ static void a_renewal_lengthens_and_never_shortens(void **state)
   live_expect_ok(dibs_token_release(other, token));
 }
 
-static void a_renewal_of_a_deleted_lock_creates_nothing(void **state)
+TEST(a_renewal_of_a_deleted_lock_creates_nothing)
 {
   live_needs_keys();
   char token[DIBS_TOKEN_SIZE];
 
-  (void)state;
   detached("gone", 60000, token);
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("gone")), 1);
   assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_LOST);
@@ -47,11 +43,10 @@ static void a_renewal_of_a_deleted_lock_creates_nothing(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("gone")), 0);
 }
 
-static void a_renewal_after_a_gap_is_lost_though_the_name_is_free(void **state)
+TEST(a_renewal_after_a_gap_is_lost_though_the_name_is_free)
 {
   char token[DIBS_TOKEN_SIZE];
 
-  (void)state;
   detached("gap", 60000, token);
   live_expect_ok(dibs_token_release(other, token));
   assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_EXPIRED);
@@ -61,11 +56,10 @@ static void a_renewal_after_a_gap_is_lost_though_the_name_is_free(void **state)
 }
 
 /* The name is free again, and what its holder did may have been undone. */
-static void a_token_of_a_lease_that_another_followed_is_lost(void **state)
+TEST(a_token_of_a_lease_that_another_followed_is_lost)
 {
   char token[DIBS_TOKEN_SIZE];
 
-  (void)state;
   detached("followed", 200, token);
   assert_int_equal(dibs_release(live_lock(other, "followed", 5000)), DIBS_OK);
   for (int i = 0; i < 2; i++) {
@@ -75,13 +69,12 @@ static void a_token_of_a_lease_that_another_followed_is_lost(void **state)
 }
 
 /* Another client's cancelled ask leaves its name in the memory, and no grant. */
-static void a_token_of_a_lease_that_nobody_followed_is_expired_for_good(void **state)
+TEST(a_token_of_a_lease_that_nobody_followed_is_expired_for_good)
 {
   char token[DIBS_TOKEN_SIZE];
   dibs_lock_options o = live_lock_options(5000, 50);
   dibs_hold *hold = NULL;
 
-  (void)state;
   detached("alone", 60000, token);
   live_refused(dibs_lock(other, "alone", &o, &hold), DIBS_TIMED_OUT);
   live_expect_ok(dibs_token_release(client, token));
@@ -89,24 +82,22 @@ static void a_token_of_a_lease_that_nobody_followed_is_expired_for_good(void **s
   assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_EXPIRED);
 }
 
-static void a_token_is_lost_with_the_data_of_the_server(void **state)
+TEST(a_token_is_lost_with_the_data_of_the_server)
 {
   live_needs_one_server();
   char token[DIBS_TOKEN_SIZE];
 
-  (void)state;
   detached("flushed", 60000, token);
   (void)test_server_command(live_server, "FLUSHALL");
   assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_LOST);
   assert_int_equal(dibs_token_release(other, token), DIBS_LOST);
 }
 
-static void a_renewal_of_what_another_has_is_taken(void **state)
+TEST(a_renewal_of_what_another_has_is_taken)
 {
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *hold;
 
-  (void)state;
   detached("taken", 200, token);
   hold = live_lock(other, "taken", 60000);
   assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_TAKEN);
@@ -115,14 +106,13 @@ static void a_renewal_of_what_another_has_is_taken(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void the_watchdog_never_recreates_a_deleted_lock(void **state)
+TEST(the_watchdog_never_recreates_a_deleted_lock)
 {
   live_needs_keys();
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
   dibs_hold *hold;
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(client, "watchdog", &o);
@@ -133,12 +123,11 @@ static void the_watchdog_never_recreates_a_deleted_lock(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("watchdog")), 0);
 }
 
-static void what_is_no_token_is_refused_in_words(void **state)
+TEST(what_is_no_token_is_refused_in_words)
 {
   live_needs_keys();
   static const char *const tokens[] = { "", "x", "v1 nonsense", "AAAAAAAAAAAAAAAAAAAAAA:1:1" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
     assert_int_equal(dibs_token_renew(client, tokens[i], 1000, NULL), DIBS_ERR_ARGUMENT);
     assert_int_equal(dibs_token_release(client, tokens[i]), DIBS_ERR_ARGUMENT);
@@ -146,19 +135,4 @@ static void what_is_no_token_is_refused_in_words(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_renewal_lengthens_and_never_shortens),
-    cmocka_unit_test(a_renewal_of_a_deleted_lock_creates_nothing),
-    cmocka_unit_test(a_renewal_after_a_gap_is_lost_though_the_name_is_free),
-    cmocka_unit_test(a_token_of_a_lease_that_another_followed_is_lost),
-    cmocka_unit_test(a_token_of_a_lease_that_nobody_followed_is_expired_for_good),
-    cmocka_unit_test(a_token_is_lost_with_the_data_of_the_server),
-    cmocka_unit_test(a_renewal_of_what_another_has_is_taken),
-    cmocka_unit_test(the_watchdog_never_recreates_a_deleted_lock),
-    cmocka_unit_test(what_is_no_token_is_refused_in_words),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

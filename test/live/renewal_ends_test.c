@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/renewal_ends_test.c - renewals end with the hold: MONITOR shows none of a
  * lease after its release returned, and max_hold_ms ends what nobody releases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -67,14 +65,13 @@ static void lease_of(const char *name, char *ret, size_t size)
   seen = dibs_inspection_free(seen);
 }
 
-static void no_renewal_follows_a_release(void **state)
+TEST(no_renewal_follows_a_release)
 {
   live_needs_one_view();
   redisContext *monitor = monitor_start();
   char lease[96], mark[48];
   uint64_t renewed = live_stats(client).renewed;
 
-  (void)state;
   for (long run = live_times(100); run > 0; run--) {
     dibs_hold *hold = live_lock(client, "watched", 1000);
 
@@ -96,7 +93,7 @@ static void no_renewal_follows_a_release(void **state)
   redisFree(monitor);
 }
 
-static void no_renewal_follows_a_release_that_failed(void **state)
+TEST(no_renewal_follows_a_release_that_failed)
 {
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -106,7 +103,6 @@ static void no_renewal_follows_a_release_that_failed(void **state)
   dibs_hold *hold;
   char lease[96];
 
-  (void)state;
   o.renew_every_ms = 5;
   cut_off = live_open_with(live_url_by(proxy), &o);
   hold = live_lock(cut_off, "failed", 1000);
@@ -126,7 +122,7 @@ static void no_renewal_follows_a_release_that_failed(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
-static void no_renewal_follows_a_detach_or_a_loss(void **state)
+TEST(no_renewal_follows_a_detach_or_a_loss)
 {
   live_needs_one_view();
   redisContext *monitor = monitor_start();
@@ -135,7 +131,6 @@ static void no_renewal_follows_a_detach_or_a_loss(void **state)
   dibs_hold *hold = live_lock(client, "detached", 300);
   char lease[96];
 
-  (void)state;
   lease_of("detached", lease, sizeof(lease));
   live_expect_ok(live_detach(hold));
   assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
@@ -163,14 +158,13 @@ static void no_renewal_follows_a_detach_or_a_loss(void **state)
 
 /* ---- the cap ---- */
 
-static void max_hold_ends_a_hold_that_is_never_released(void **state)
+TEST(max_hold_ends_a_hold_that_is_never_released)
 {
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(300, LIVE_LONG_MS);
   int64_t taken_at = live_now_ms();
   dibs_hold *hold;
 
-  (void)state;
   o.max_hold_ms = 900;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
@@ -198,12 +192,11 @@ static void *take_and_die(void *status)
   return NULL;
 }
 
-static void a_dead_thread_keeps_its_lock_until_the_cap_only(void **state)
+TEST(a_dead_thread_keeps_its_lock_until_the_cap_only)
 {
   dibs_status status = DIBS_UNKNOWN;
   pthread_t thread;
 
-  (void)state;
   assert_int_equal(pthread_create(&thread, NULL, take_and_die, &status), 0);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(status, DIBS_OK);
@@ -211,15 +204,4 @@ static void a_dead_thread_keeps_its_lock_until_the_cap_only(void **state)
   live_expect_free(other, "leaked", 600 + 500);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_renewal_follows_a_release),
-    cmocka_unit_test(no_renewal_follows_a_release_that_failed),
-    cmocka_unit_test(no_renewal_follows_a_detach_or_a_loss),
-    cmocka_unit_test(max_hold_ends_a_hold_that_is_never_released),
-    cmocka_unit_test(a_dead_thread_keeps_its_lock_until_the_cap_only),
-  };
-
-  return cmocka_run_group_tests(tests, setup_renewing, teardown);
-}
+RUN_TESTS(setup_renewing, teardown)

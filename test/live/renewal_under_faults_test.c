@@ -2,14 +2,12 @@
 /* test/live/renewal_under_faults_test.c - threads lock a few names again and again while
  * connections are killed and keys deleted: every hold is renewed or told lost, never neither
  * (S7). 5 s by default; DIBS_TEST_SCALE=120: ten minutes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -140,14 +138,13 @@ static bool have_enough_happened(void)
          && atomic_load(&released_holds) > 50;
 }
 
-static void every_hold_is_renewed_or_told_lost(void **state)
+TEST(every_hold_is_renewed_or_told_lost)
 {
   live_needs_keys();
   int64_t end = live_now_ms() + live_times(5) * 1000;
   pthread_t threads[THREADS];
   unsigned seed = 1;
 
-  (void)state;
   for (uintptr_t i = 0; i < THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, lock_again_and_again, (void *)(i + 1)),
                      0);
@@ -175,12 +172,11 @@ static bool is_kept_alive(int ttl_ms)
 /* The watchdog of a name works as well for the hundredth hold of it as for the first. A lease
  * that the machine let run out, because nobody got a processor, proves nothing: then another
  * one is taken, twice as long. */
-static void the_watchdog_takes_up_every_new_hold(void **state)
+TEST(the_watchdog_takes_up_every_new_hold)
 {
   int ttl_ms = 150;
   long kept = 0;
 
-  (void)state;
   stall_watch_start();
   while (kept < live_times(5)) {
     stall_mark begin = stall_now();
@@ -203,12 +199,4 @@ static void the_watchdog_takes_up_every_new_hold(void **state)
     skip();                  /* nothing can be held here for five seconds */
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_hold_is_renewed_or_told_lost),
-    cmocka_unit_test(the_watchdog_takes_up_every_new_hold),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -2,14 +2,12 @@
 /* test/live/replica_acks_test.c - replicas that must have a grant before it is one: none, so
  * many, or a majority; what happens when they are too few; and that a release waits for none.
  * What was sent is read from the server's own counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 #include "live.h"
@@ -72,9 +70,8 @@ static void pause_replicas(int first)
     test_server_pause(member(i));
 }
 
-static void off_sends_no_wait(void **state)
+TEST(off_sends_no_wait)
 {
-  (void)state;
   for (int i = 0; i < 20; i++) {
     dibs_hold *hold = live_lock(client, "off", TTL_MS);
 
@@ -85,9 +82,8 @@ static void off_sends_no_wait(void **state)
   assert_int_equal(calls("wait") + calls("waitaof"), 0);
 }
 
-static void so_many_as_were_asked_for(void **state)
+TEST(so_many_as_were_asked_for)
 {
-  (void)state;
   for (int count = 1; count <= 2; count++) {
     dibs_lock_options o = with_replicas(count, LIVE_LONG_MS, 0);
     dibs_hold *hold = live_lock_with(client, "counted", &o);
@@ -105,12 +101,11 @@ static void so_many_as_were_asked_for(void **state)
 }
 
 /* Of three servers two: the primary and one replica. */
-static void a_majority_counts_the_primary(void **state)
+TEST(a_majority_counts_the_primary)
 {
   dibs_lock_options o = with_replicas(DIBS_REPLICAS_MAJORITY, LIVE_LONG_MS, 0);
   dibs_hold *hold;
 
-  (void)state;
   pause_replicas(2);
   hold = live_lock_with(client, "majority", &o);
   assert_int_equal(live_info(hold).durability, DIBS_DURABLE_REPLICAS);
@@ -119,13 +114,12 @@ static void a_majority_counts_the_primary(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
-static void too_few_is_undone(void **state)
+TEST(too_few_is_undone)
 {
   dibs_lock_options o = with_replicas(2, SHORT_MS, 0);
   dibs_hold *hold = NULL;
   int64_t began_ms;
 
-  (void)state;
   pause_replicas(2);
   began_ms = live_now_ms();
   assert_int_equal(dibs_lock(client, "short", &o, &hold), DIBS_ERR_NOT_REPLICATED);
@@ -135,12 +129,11 @@ static void too_few_is_undone(void **state)
   live_expect_free(client, "short", LIVE_LONG_MS);
 }
 
-static void too_few_is_reported(void **state)
+TEST(too_few_is_reported)
 {
   dibs_lock_options o = with_replicas(2, SHORT_MS, DIBS_LOCK_REPORT);
   dibs_hold *hold;
 
-  (void)state;
   pause_replicas(2);
   hold = live_lock_with(client, "reported", &o);
   assert_int_equal(live_info(hold).wanted, 2);
@@ -149,14 +142,13 @@ static void too_few_is_reported(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
-static void a_release_waits_for_no_replica(void **state)
+TEST(a_release_waits_for_no_replica)
 {
   dibs_lock_options o = with_replicas(2, LIVE_LONG_MS, 0);
   dibs_hold *hold = live_lock_with(client, "release", &o);
   int64_t began_ms;
   int waits;
 
-  (void)state;
   pause_replicas(1);
   waits = calls("wait");
   began_ms = live_now_ms();
@@ -167,13 +159,12 @@ static void a_release_waits_for_no_replica(void **state)
 }
 
 /* Others go on while one waits for replicas: its link is its own. */
-static void nobody_else_waits_for_them(void **state)
+TEST(nobody_else_waits_for_them)
 {
   dibs_lock_options o = with_replicas(2, 5000, 0);
   struct live_ask ask;
   int64_t began_ms;
 
-  (void)state;
   pause_replicas(1);
   live_ask_init(&ask);
   live_ask_begin(&ask, client, "slow", &o);
@@ -187,12 +178,11 @@ static void nobody_else_waits_for_them(void **state)
 }
 
 /* No other client has the name: neither DIBS_TIMED_OUT nor DIBS_BUSY. */
-static void a_limit_that_ends_before_the_replicas_answer_is_no_other_holder(void **state)
+TEST(a_limit_that_ends_before_the_replicas_answer_is_no_other_holder)
 {
   dibs_lock_options o = with_replicas(1, LIVE_LONG_MS, 0);
   dibs_hold *hold = NULL;
 
-  (void)state;
   pause_replicas(1);
   o.wait_ms = SHORT_MS;
   live_expect(client, dibs_lock(client, "alone", &o, &hold), DIBS_ERR_NOT_REPLICATED);
@@ -200,12 +190,11 @@ static void a_limit_that_ends_before_the_replicas_answer_is_no_other_holder(void
   live_expect(client, live_try(client, "alone"), DIBS_OK);
 }
 
-static void on_disk_where_the_server_can_tell(void **state)
+TEST(on_disk_where_the_server_can_tell)
 {
   dibs_lock_options o = with_replicas(1, LIVE_LONG_MS, DIBS_LOCK_FSYNC);
   dibs_hold *hold;
 
-  (void)state;
   if (!test_server_knows(member(0), "waitaof")) {
     print_message("# skipped: this server has no WAITAOF (7.2)\n");
     return;
@@ -219,21 +208,4 @@ static void on_disk_where_the_server_can_tell(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(off_sends_no_wait),
-    CASE(so_many_as_were_asked_for),
-    CASE(a_majority_counts_the_primary),
-    CASE(too_few_is_undone),
-    CASE(a_limit_that_ends_before_the_replicas_answer_is_no_other_holder),
-    CASE(too_few_is_reported),
-    CASE(a_release_waits_for_no_replica),
-    CASE(nobody_else_waits_for_them),
-    CASE(on_disk_where_the_server_can_tell),
-  };
-
-  return cmocka_run_group_tests_name("replica_acks", tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

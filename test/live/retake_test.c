@@ -2,10 +2,9 @@
 /* test/live/retake_test.c - taking a lingering lock again allocates and sends nothing, reads the
  * clock once, as its release does, and is seen by other threads, owners, clients, callbacks and
  * children like any other lock. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "two_clients.h"
 
@@ -96,13 +94,12 @@ static void park(const char *name, const dibs_lock_options *o)
 
 /* Bounded by counts, which do not depend on the machine. The background thread may renew
  * or raise the fence meanwhile: one try of several has nothing beside it. */
-static void it_allocates_nothing_and_sends_nothing(void **state)
+TEST(it_allocates_nothing_and_sends_nothing)
 {
   dibs_lock_options o = lingering();
   long allocated = 1;
   uint64_t sent = 1;
 
-  (void)state;
   park("bounded", &o);
   for (int attempt = 0; attempt < 20 && (allocated > 0 || sent > 0); attempt++) {
     dibs_client_info before = live_stats(client);
@@ -120,12 +117,11 @@ static void it_allocates_nothing_and_sends_nothing(void **state)
 }
 
 /* A read costs a tenth of the pair. One of each is needed: a holder may have slept. */
-static void a_pair_reads_the_clock_twice(void **state)
+TEST(a_pair_reads_the_clock_twice)
 {
   dibs_lock_options o = lingering();
   long reads = 0;
 
-  (void)state;
   park("timed", &o);
   for (int attempt = 0; attempt < 20 && reads != 200; attempt++) {
     reads = clock_reads;
@@ -136,13 +132,12 @@ static void a_pair_reads_the_clock_twice(void **state)
   assert_int_equal(reads, 200);
 }
 
-static void each_hold_is_another_one(void **state)
+TEST(each_hold_is_another_one)
 {
   dibs_lock_options o = lingering();
   dibs_hold *before = NULL;
   char name[] = "another";
 
-  (void)state;
   park(name, &o);
   for (int i = 0; i < 50; i++) {
     dibs_hold *hold = live_lock_with(client, name, &o);
@@ -169,14 +164,13 @@ static void each_hold_is_another_one(void **state)
 
 /* Without waiting for the replies that a full set of fences costs; they come in the
  * background. */
-static void the_server_is_not_asked_for_more_fences(void **state)
+TEST(the_server_is_not_asked_for_more_fences)
 {
   dibs_lock_options o = lingering();
   uint64_t fence = 0, token = 0;
   int tokens = 0, until = 3;
   dibs_client_info before = DIBS_CLIENT_INFO_INIT;
 
-  (void)state;
   park("fences", &o);
   before = live_stats(client);
   for (int i = 0; i < 8000 && tokens < until; i++) {
@@ -229,13 +223,12 @@ static void *hammer(void *data)
   return NULL;
 }
 
-static void another_client_has_its_turn_while_it_is_taken_without_a_pause(void **state)
+TEST(another_client_has_its_turn_while_it_is_taken_without_a_pause)
 {
   live_needs_keys();
   loop l = { .client = client };
   pthread_t threads[2];
 
-  (void)state;
   for (int i = 0; i < 2; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, hammer, &l), 0);
   for (int i = 0; i < 5; i++) {
@@ -282,12 +275,11 @@ static dibs_status try_of_another_thread(void)
   return status;
 }
 
-static void it_belongs_to_the_thread_that_took_it(void **state)
+TEST(it_belongs_to_the_thread_that_took_it)
 {
   dibs_lock_options o = lingering();
   dibs_hold *hold, *inner;
 
-  (void)state;
   park("owner", &o);
   assert_int_equal(try_of_another_thread(), DIBS_OK);
   hold = live_lock_with(client, "owner", &o);
@@ -314,13 +306,12 @@ static void count_loss(dibs_hold *hold, const dibs_loss *loss, void *data)
 static bool is_lost(void *hold) { return dibs_hold_state(hold) == DIBS_HOLD_GONE; }
 static bool has_called(void *count) { return atomic_load((atomic_int *)count) > 0; }
 
-static void its_loss_is_reported_once_to_its_callback(void **state)
+TEST(its_loss_is_reported_once_to_its_callback)
 {
   dibs_lock_options o = lingering();
   dibs_inspection *in = NULL;
   dibs_hold *hold;
 
-  (void)state;
   o.on_lost = count_loss;
   park("lost", &o);
   hold = live_lock_with(client, "lost", &o);
@@ -334,13 +325,12 @@ static void its_loss_is_reported_once_to_its_callback(void **state)
   live_expect_free(other, "lost", SOON_MS);
 }
 
-static void what_needs_the_ordinary_way_has_it(void **state)
+TEST(what_needs_the_ordinary_way_has_it)
 {
   dibs_lock_options o = lingering(), longer = lingering();
   char token[DIBS_TOKEN_SIZE], name[] = "ordinary";
   dibs_hold *hold;
 
-  (void)state;
   longer.ttl_ms = 2 * TTL_MS;
   park(name, &o);
   hold = live_lock_with(client, name, &longer);
@@ -362,14 +352,13 @@ static void what_needs_the_ordinary_way_has_it(void **state)
   live_tell_all("FLUSHALL");
 }
 
-static void a_child_has_none_of_it(void **state)
+TEST(a_child_has_none_of_it)
 {
   dibs_lock_options o = lingering();
   dibs_hold *hold;
   int status = 0;
   pid_t child;
 
-  (void)state;
   park("child", &o);
   hold = live_lock_with(client, "child", &o);
   child = fork();
@@ -389,12 +378,11 @@ static void a_child_has_none_of_it(void **state)
   live_expect_free(other, "child", SOON_MS);
 }
 
-static void close_ends_it_amid_calls(void **state)
+TEST(close_ends_it_amid_calls)
 {
   loop l = { .client = client };
   pthread_t thread;
 
-  (void)state;
   assert_int_equal(pthread_create(&thread, NULL, hammer, &l), 0);
   while (atomic_load(&l.count) < 1000)
     (void)live_until(1, is_free, (char[]){ "hammered" });
@@ -406,19 +394,6 @@ static void close_ends_it_amid_calls(void **state)
 
 int main(void)
 {
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_allocates_nothing_and_sends_nothing),
-    cmocka_unit_test(a_pair_reads_the_clock_twice),
-    cmocka_unit_test(each_hold_is_another_one),
-    cmocka_unit_test(the_server_is_not_asked_for_more_fences),
-    cmocka_unit_test(another_client_has_its_turn_while_it_is_taken_without_a_pause),
-    cmocka_unit_test(it_belongs_to_the_thread_that_took_it),
-    cmocka_unit_test(its_loss_is_reported_once_to_its_callback),
-    cmocka_unit_test(what_needs_the_ordinary_way_has_it),
-    cmocka_unit_test(a_child_has_none_of_it),
-    cmocka_unit_test(close_ends_it_amid_calls),
-  };
-
   (void)setup;
-  return cmocka_run_group_tests_name("retake", tests, setup_counted, teardown);
+  return tests_run(setup_counted, teardown, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/rotated_files_test.c - what a client has read from files is replaced on the disk and on
  * the server while it runs: a reconnection that is refused reads the files again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -202,9 +200,8 @@ static void authorities_rotate(const struct stage *s)
   server_shows_another(s);
 }
 
-static void a_new_authority_is_read(void **state)
+TEST(a_new_authority_is_read)
 {
-  (void)state;
   needs_tls();
   rotated(tls_stage_set(false), authorities_rotate);
 }
@@ -216,9 +213,8 @@ static void client_certificates_rotate(const struct stage *s)
   server_wants_another(s);
 }
 
-static void a_new_client_certificate_is_read(void **state)
+TEST(a_new_client_certificate_is_read)
 {
-  (void)state;
   needs_tls();
   rotated(tls_stage_set(true), client_certificates_rotate);
 }
@@ -230,12 +226,11 @@ static bool is_warned(void *events)
   return atomic_load(&e->counts[DIBS_EVENT_WARNING]) > 0;
 }
 
-static void a_refusal_names_the_file_until_it_is_replaced(void **state)
+TEST(a_refusal_names_the_file_until_it_is_replaced)
 {
   struct stage *s;
   dibs_hold *hold;
 
-  (void)state;
   needs_tls();
   s = tls_stage_set(false);
   hold = live_lock(s->a, "rotated", TTL_MS);
@@ -253,11 +248,10 @@ static void a_refusal_names_the_file_until_it_is_replaced(void **state)
 }
 
 /* Between two renames the key is of another certificate: the old ones are still used. */
-static void files_that_do_not_fit_yet_are_named(void **state)
+TEST(files_that_do_not_fit_yet_are_named)
 {
   struct stage *s;
 
-  (void)state;
   needs_tls();
   s = tls_stage_set(true);
   live_expect(s->a, dibs_ping(s->a, LIVE_LONG_MS, NULL), DIBS_OK);
@@ -305,9 +299,8 @@ static void passwords_rotate(const struct stage *s)
   server_wants_a_new_password(s);
 }
 
-static void a_new_password_is_read(void **state)
+TEST(a_new_password_is_read)
 {
-  (void)state;
   rotated(password_stage_set(), passwords_rotate);
 }
 
@@ -327,25 +320,23 @@ static void configuration_rotates(const struct stage *s)
   server_wants_a_new_password(s);
 }
 
-static void a_new_password_in_a_configuration_file_is_read(void **state)
+TEST(a_new_password_in_a_configuration_file_is_read)
 {
   struct test_server_options server = { .password = strcpy(password, "first") };
   struct stage *s = stage_set(&server);
 
-  (void)state;
   configure(s, "first");
   s->options.config_file = s->key;
   clients_open(s, NULL);
   rotated(s, configuration_rotates);
 }
 
-static void a_refused_password_names_its_file_until_that_has_another(void **state)
+TEST(a_refused_password_names_its_file_until_that_has_another)
 {
   struct stage *s = password_stage_set();
   dibs_hold *hold = live_lock(s->a, "rotated", TTL_MS);
   static char url[DIBS_URL_SIZE];
 
-  (void)state;
   server_wants_a_new_password(s);
   connections_cut(s);
   live_expect(s->a, dibs_ping(s->a, LIVE_LONG_MS, NULL), DIBS_ERR_AUTH);
@@ -365,11 +356,10 @@ static void a_refused_password_names_its_file_until_that_has_another(void **stat
 }
 
 /* dibs_client_set_credentials() is the program's word: its file no longer counts. */
-static void credentials_of_the_program_are_not_replaced(void **state)
+TEST(credentials_of_the_program_are_not_replaced)
 {
   struct stage *s = password_stage_set();
 
-  (void)state;
   server_wants_a_new_password(s);
   live_expect_ok(dibs_client_set_credentials(s->a, NULL, "wrong"));
   file_write(s->key, "second\n", 7);
@@ -379,13 +369,12 @@ static void credentials_of_the_program_are_not_replaced(void **state)
 }
 
 /* Its own log-in waits for the disk, for a quarter of connect_timeout_ms at most. */
-static void a_disk_that_hangs_holds_up_no_call(void **state)
+TEST(a_disk_that_hangs_holds_up_no_call)
 {
   struct stage *s = password_stage_set();
   pthread_t thread;
   int64_t begun;
 
-  (void)state;
   live_expect_ok(dibs_ping(s->a, LIVE_LONG_MS, NULL));
   server_wants_a_new_password(s);
   hanging = s->key;
@@ -422,7 +411,7 @@ static void configure_sentinels(const char *path, const struct test_sentinels *w
 }
 
 /* A client asks the sentinels for its server at its first call. */
-static void a_new_password_of_sentinels_in_a_configuration_file_is_read(void **state)
+TEST(a_new_password_of_sentinels_in_a_configuration_file_is_read)
 {
   const struct test_set_options alone = { .replicas = TEST_NONE };
   const struct test_sentinels_options o = { .count = 1,
@@ -434,7 +423,6 @@ static void a_new_password_of_sentinels_in_a_configuration_file_is_read(void **s
   dibs_client *client;
   char path[200];
 
-  (void)state;
   (void)snprintf(path, sizeof(path), "%s/its-config", test_server_directory(sentinel));
   configure_sentinels(path, watch, "first");
   options.connect_timeout_ms = LIVE_LONG_MS;
@@ -464,20 +452,4 @@ static int teardown(void **state)
   return 0;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_new_authority_is_read),
-    cmocka_unit_test(a_new_client_certificate_is_read),
-    cmocka_unit_test(a_refusal_names_the_file_until_it_is_replaced),
-    cmocka_unit_test(files_that_do_not_fit_yet_are_named),
-    cmocka_unit_test(a_new_password_is_read),
-    cmocka_unit_test(a_new_password_in_a_configuration_file_is_read),
-    cmocka_unit_test(a_refused_password_names_its_file_until_that_has_another),
-    cmocka_unit_test(credentials_of_the_program_are_not_replaced),
-    cmocka_unit_test(a_disk_that_hangs_holds_up_no_call),
-    cmocka_unit_test(a_new_password_of_sentinels_in_a_configuration_file_is_read),
-  };
-
-  return cmocka_run_group_tests_name("rotated_files", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

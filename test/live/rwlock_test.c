@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/rwlock_test.c - the read/write lock by a table of states: who holds
  * and waits, who asks, what he gets; then order, crash, downgrade, re-entry. */
-#include <setjmp.h>
+#include "tests.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -162,22 +160,20 @@ static void run_row(const struct row *row, size_t number)
   give(take_as(c, 'w', name, "z"));
 }
 
-static void each_state_of_the_table_answers_as_it_says(void **state)
+TEST(each_state_of_the_table_answers_as_it_says)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
     run_row(&table[i], i);
 }
 
 /* ---- order ---- */
 
-static void a_reader_behind_a_waiting_writer_waits(void **state)
+TEST(a_reader_behind_a_waiting_writer_waits)
 {
   live_needs_keys();
   struct live_ask writer, reader;
   dibs_hold *hold = take_as(a, 'r', "order", "x");
 
-  (void)state;
   ask_as(&writer, b, 'w', "order");
   expect_queue("order", 1);
   ask_as(&reader, c, 'r', "order");
@@ -190,13 +186,12 @@ static void a_reader_behind_a_waiting_writer_waits(void **state)
   give(live_ask_granted(&reader, SOON_MS));
 }
 
-static void consecutive_readers_go_together(void **state)
+TEST(consecutive_readers_go_together)
 {
   live_needs_keys();
   struct live_ask readers[4], writer;
   dibs_hold *hold = take_as(a, 'w', "together", "x"), *holds[4];
 
-  (void)state;
   for (int i = 0; i < 4; i++) {
     ask_as(&readers[i], i % 2 == 0 ? b : c, 'r', "together");
     expect_queue("together", 1 + (size_t)i);
@@ -215,13 +210,12 @@ static void consecutive_readers_go_together(void **state)
 }
 
 /* A process's own writer has its place among all, and does not lose it to a later one. */
-static void a_writer_queues_while_its_own_process_reads(void **state)
+TEST(a_writer_queues_while_its_own_process_reads)
 {
   live_needs_keys();
   struct live_ask first, second;
   dibs_hold *hold = take_as(a, 'r', "own", "x");
 
-  (void)state;
   ask_as(&first, a, 'w', "own");
   expect_queue("own", 1);
   ask_as(&second, b, 'w', "own");
@@ -235,14 +229,13 @@ static void a_writer_queues_while_its_own_process_reads(void **state)
 
 /* ---- downgrade ---- */
 
-static void downgrade_lets_readers_in_and_writers_not(void **state)
+TEST(downgrade_lets_readers_in_and_writers_not)
 {
   live_needs_keys();
   struct live_ask reader, writer;
   dibs_hold *hold = take_as(a, 'w', "down", "x"), *other;
   uint64_t fence = dibs_hold_fence(hold);
 
-  (void)state;
   ask_as(&reader, b, 'r', "down");
   expect_queue("down", 1);
   ask_as(&writer, c, 'w', "down");
@@ -258,13 +251,12 @@ static void downgrade_lets_readers_in_and_writers_not(void **state)
   give(live_ask_granted(&writer, SOON_MS));
 }
 
-static void a_writer_that_reads_on_lets_readers_in(void **state)
+TEST(a_writer_that_reads_on_lets_readers_in)
 {
   live_needs_keys();
   dibs_hold *write = take_as(a, 'w', "reads-on", "x"), *read, *other;
   struct live_ask reader;
 
-  (void)state;
   read = take_as(a, 'r', "reads-on", "x");
   ask_as(&reader, b, 'r', "reads-on");
   expect_queue("reads-on", 1);
@@ -276,7 +268,7 @@ static void a_writer_that_reads_on_lets_readers_in(void **state)
   give(read);
 }
 
-static void a_fixed_write_lease_downgrades_without_growing(void **state)
+TEST(a_fixed_write_lease_downgrades_without_growing)
 {
   live_needs_keys();
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
@@ -284,7 +276,6 @@ static void a_fixed_write_lease_downgrades_without_growing(void **state)
   struct live_ask reader;
   int64_t left;
 
-  (void)state;
   o.flags = DIBS_LOCK_FIXED;
   assert_int_equal(dibs_acquire(a, DIBS_WRITE("fixed"), &o, &hold), DIBS_OK);
   ask_as(&reader, b, 'r', "fixed");
@@ -296,11 +287,10 @@ static void a_fixed_write_lease_downgrades_without_growing(void **state)
   give(hold);
 }
 
-static void only_write_holds_of_rwlocks_downgrade(void **state)
+TEST(only_write_holds_of_rwlocks_downgrade)
 {
   dibs_hold *mutex = live_lock(a, "mutex", TTL_MS), *outer, *inner;
 
-  (void)state;
   assert_int_equal(dibs_downgrade(mutex), DIBS_ERR_ARGUMENT);
   give(mutex);
   assert_int_equal(dibs_downgrade(mutex), DIBS_ERR_STALE);
@@ -314,13 +304,12 @@ static void only_write_holds_of_rwlocks_downgrade(void **state)
 
 /* ---- re-entry ---- */
 
-static void reentry_never_shortens_a_lease(void **state)
+TEST(reentry_never_shortens_a_lease)
 {
   dibs_lock_options o = by_owner("x");
   dibs_hold *outer = take_as(a, 'w', "length", "x"), *inner = NULL;
   int64_t left = dibs_hold_valid_ms(outer);
 
-  (void)state;
   o.ttl_ms = 500;
   assert_int_equal(dibs_acquire(a, DIBS_READ("length"), &o, &inner), DIBS_OK);
   assert_int_equal(live_info(outer).depth, 2);
@@ -332,13 +321,12 @@ static void reentry_never_shortens_a_lease(void **state)
 }
 
 /* Re-entry goes past waiters: else owner and waiter would wait for each other. */
-static void a_reader_reenters_past_a_waiting_writer(void **state)
+TEST(a_reader_reenters_past_a_waiting_writer)
 {
   live_needs_keys();
   struct live_ask writer;
   dibs_hold *outer = take_as(a, 'r', "past", "x"), *inner;
 
-  (void)state;
   ask_as(&writer, b, 'w', "past");
   expect_queue("past", 1);
   inner = take_as(a, 'r', "past", "x");
@@ -351,12 +339,11 @@ static void a_reader_reenters_past_a_waiting_writer(void **state)
 
 /* ---- kinds ---- */
 
-static void a_name_is_one_thing_at_a_time(void **state)
+TEST(a_name_is_one_thing_at_a_time)
 {
   live_needs_keys();
   dibs_hold *mutex = live_lock(a, "kind", TTL_MS), *read, *hold = NULL;
 
-  (void)state;
   live_expect(b, dibs_acquire(b, DIBS_READ("kind"), NULL, &hold), DIBS_ERR_WRONG_TYPE);
   give(mutex);
   read = take_as(a, 'r', "kind-2", "x");
@@ -415,28 +402,25 @@ static void crashed(char mode)
   assert_true(writer.ended_at_ms - killed_at < 1500 + 1000 + 1000 + 1500);
 }
 
-static void a_crashed_reader_blocks_a_writer_for_one_lease(void **state)
+TEST(a_crashed_reader_blocks_a_writer_for_one_lease)
 {
   live_needs_keys();
-  (void)state;
   crashed('r');
 }
 
-static void a_crashed_writer_blocks_for_one_lease(void **state)
+TEST(a_crashed_writer_blocks_for_one_lease)
 {
   live_needs_keys();
-  (void)state;
   crashed('w');
 }
 
-static void readers_are_renewed(void **state)
+TEST(readers_are_renewed)
 {
   dibs_lock_options o = live_lock_options(400, 0);
   dibs_hold *one = NULL, *two = NULL;
   uint64_t renewed = live_stats(a).renewed;
   int64_t until = live_now_ms() + LIVE_LONG_MS;
 
-  (void)state;
   assert_int_equal(dibs_acquire(a, DIBS_READ("renew"), &o, &one), DIBS_OK);
   assert_int_equal(dibs_acquire(b, DIBS_READ("renew"), &o, &two), DIBS_OK);
   while (live_stats(a).renewed < renewed + 6 && live_now_ms() < until)
@@ -448,24 +432,4 @@ static void readers_are_renewed(void **state)
   give(two);
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_state_of_the_table_answers_as_it_says),
-    cmocka_unit_test(a_reader_behind_a_waiting_writer_waits),
-    cmocka_unit_test(consecutive_readers_go_together),
-    cmocka_unit_test(a_writer_queues_while_its_own_process_reads),
-    cmocka_unit_test(downgrade_lets_readers_in_and_writers_not),
-    cmocka_unit_test(a_writer_that_reads_on_lets_readers_in),
-    cmocka_unit_test(a_fixed_write_lease_downgrades_without_growing),
-    cmocka_unit_test(only_write_holds_of_rwlocks_downgrade),
-    cmocka_unit_test(reentry_never_shortens_a_lease),
-    cmocka_unit_test(a_reader_reenters_past_a_waiting_writer),
-    cmocka_unit_test(a_name_is_one_thing_at_a_time),
-    cmocka_unit_test(a_crashed_reader_blocks_a_writer_for_one_lease),
-    cmocka_unit_test(a_crashed_writer_blocks_for_one_lease),
-    cmocka_unit_test(readers_are_renewed),
-  };
-
-  return cmocka_run_group_tests_name("rwlock", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

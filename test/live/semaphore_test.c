@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/semaphore_test.c - permits: all or none, in order, back within one
  * lease when their holder is killed, never more and never fewer than there are. */
-#include <setjmp.h>
+#include "tests.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -99,11 +97,10 @@ static void expect_counts(const char *name, uint32_t used, size_t waiters)
 
 /* ---- taking and giving ---- */
 
-static void permits_run_out_and_come_back(void **state)
+TEST(permits_run_out_and_come_back)
 {
   dibs_hold *three, *two;
 
-  (void)state;
   make("five", 5);
   three = take(a, "five", 3);
   two = take(b, "five", 2);
@@ -117,12 +114,11 @@ static void permits_run_out_and_come_back(void **state)
   unmake("five");
 }
 
-static void a_thread_takes_further_permits_each_time(void **state)
+TEST(a_thread_takes_further_permits_each_time)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 100);
   dibs_hold *holds[3], *hold = NULL;
 
-  (void)state;
   make("again", 3);
   for (int i = 0; i < 3; i++)
     live_expect_ok(dibs_acquire(a, DIBS_PERMITS("again", 1), &o, &holds[i]));
@@ -132,12 +128,11 @@ static void a_thread_takes_further_permits_each_time(void **state)
   unmake("again");
 }
 
-static void a_request_behind_a_larger_one_waits(void **state)
+TEST(a_request_behind_a_larger_one_waits)
 {
   struct live_ask large, small;
   dibs_hold *two;
 
-  (void)state;
   make("order", 3);
   two = take(a, "order", 2);
   ask(&large, b, '3', "order");
@@ -153,11 +148,10 @@ static void a_request_behind_a_larger_one_waits(void **state)
   unmake("order");
 }
 
-static void impossible_requests_are_refused(void **state)
+TEST(impossible_requests_are_refused)
 {
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("none", 1), NULL, &hold), DIBS_ERR_NOT_SET);
   live_expect_words(a, "dibs_semaphore_set");
   make("two", 2);
@@ -171,11 +165,10 @@ static void impossible_requests_are_refused(void **state)
   unmake("two");
 }
 
-static void drain_takes_what_is_free(void **state)
+TEST(drain_takes_what_is_free)
 {
   dibs_hold *two, *rest = NULL, *none = NULL;
 
-  (void)state;
   make("drain", 6);
   two = take(a, "drain", 2);
   live_expect(b, dibs_acquire(b, DIBS_PERMITS("drain", DIBS_UNITS_ALL_FREE), NULL, &rest),
@@ -192,12 +185,11 @@ static void drain_takes_what_is_free(void **state)
 
 /* ---- resizing ---- */
 
-static void more_permits_let_waiters_in(void **state)
+TEST(more_permits_let_waiters_in)
 {
   struct live_ask one, two;
   dibs_hold *hold;
 
-  (void)state;
   make("up", 1);
   hold = take(a, "up", 1);
   ask(&one, b, '1', "up");
@@ -210,11 +202,10 @@ static void more_permits_let_waiters_in(void **state)
   unmake("up");
 }
 
-static void fewer_permits_take_nothing_away(void **state)
+TEST(fewer_permits_take_nothing_away)
 {
   dibs_hold *three;
 
-  (void)state;
   make("down", 4);
   three = take(a, "down", 3);
   make("down", 2);
@@ -227,12 +218,11 @@ static void fewer_permits_take_nothing_away(void **state)
 }
 
 /* One that waits for more than there are now learns it, and does not block the others. */
-static void a_waiter_that_no_longer_fits_is_refused(void **state)
+TEST(a_waiter_that_no_longer_fits_is_refused)
 {
   struct live_ask large, small;
   dibs_hold *four;
 
-  (void)state;
   make("shrunk", 4);
   four = take(a, "shrunk", 4);
   ask(&large, b, '3', "shrunk");
@@ -247,12 +237,11 @@ static void a_waiter_that_no_longer_fits_is_refused(void **state)
   unmake("shrunk");
 }
 
-static void set_if_absent_and_delete_tell_what_is_there(void **state)
+TEST(set_if_absent_and_delete_tell_what_is_there)
 {
   uint32_t permits = 0;
   dibs_hold *hold;
 
-  (void)state;
   live_expect(a,
               dibs_semaphore_set(a, dibs_text("absent"), 3, DIBS_SEMAPHORE_IF_ABSENT,
                                  &permits), DIBS_OK);
@@ -272,13 +261,12 @@ static void set_if_absent_and_delete_tell_what_is_there(void **state)
 
 /* ---- waiting ends ---- */
 
-static void time_limits_and_cancels_leave_nothing(void **state)
+TEST(time_limits_and_cancels_leave_nothing)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 100);
   dibs_canceller *cancel = NULL;
   dibs_hold *two, *hold = NULL;
 
-  (void)state;
   make("limit", 2);
   two = take(a, "limit", 2);
   live_expect_refused(b, dibs_acquire(b, DIBS_PERMITS("limit", 1), &o, &hold), DIBS_TIMED_OUT);
@@ -294,14 +282,13 @@ static void time_limits_and_cancels_leave_nothing(void **state)
 
 /* ---- leases ---- */
 
-static void permits_are_renewed_and_a_fixed_lease_is_not(void **state)
+TEST(permits_are_renewed_and_a_fixed_lease_is_not)
 {
   dibs_lock_options o = live_lock_options(400, 0);
   uint64_t renewed = live_stats(a).renewed;
   struct live_loss loss = { 0 };
   dibs_hold *kept = NULL, *fixed = NULL;
 
-  (void)state;
   make("leases", 2);
   live_expect_ok(dibs_acquire(a, DIBS_PERMITS("leases", 1), &o, &kept));
   o.flags = DIBS_LOCK_FIXED;
@@ -321,7 +308,7 @@ static void permits_are_renewed_and_a_fixed_lease_is_not(void **state)
 }
 
 /* Killed with 3 of 5, all 5 are there within one lease. */
-static void a_killed_holders_permits_return_within_one_lease(void **state)
+TEST(a_killed_holders_permits_return_within_one_lease)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *five = NULL;
@@ -330,7 +317,6 @@ static void a_killed_holders_permits_return_within_one_lease(void **state)
   pid_t child;
   char byte;
 
-  (void)state;
   make("killed", 5);
   assert_int_equal(pipe(pipes), 0);
   child = fork();
@@ -398,12 +384,11 @@ static void *worker(void *data)
   return NULL;
 }
 
-static void never_more_than_the_limit_are_inside(void **state)
+TEST(never_more_than_the_limit_are_inside)
 {
   struct party parties[2] = { { a, (int)live_times(60) }, { b, (int)live_times(60) } };
   pthread_t threads[8];
 
-  (void)state;
   make("crowd", LIMIT);
   for (int i = 0; i < 8; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, worker, &parties[i % 2]), 0);
@@ -416,23 +401,4 @@ static void never_more_than_the_limit_are_inside(void **state)
   unmake("crowd");
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(permits_run_out_and_come_back),
-    cmocka_unit_test(a_thread_takes_further_permits_each_time),
-    cmocka_unit_test(a_request_behind_a_larger_one_waits),
-    cmocka_unit_test(impossible_requests_are_refused),
-    cmocka_unit_test(drain_takes_what_is_free),
-    cmocka_unit_test(more_permits_let_waiters_in),
-    cmocka_unit_test(fewer_permits_take_nothing_away),
-    cmocka_unit_test(a_waiter_that_no_longer_fits_is_refused),
-    cmocka_unit_test(set_if_absent_and_delete_tell_what_is_there),
-    cmocka_unit_test(time_limits_and_cancels_leave_nothing),
-    cmocka_unit_test(permits_are_renewed_and_a_fixed_lease_is_not),
-    cmocka_unit_test(a_killed_holders_permits_return_within_one_lease),
-    cmocka_unit_test(never_more_than_the_limit_are_inside),
-  };
-
-  return cmocka_run_group_tests_name("semaphore", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

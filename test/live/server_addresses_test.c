@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/server_addresses_test.c - the name of a server has several addresses,
  * some dead; they rotate; they change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "live.h"
 #include "names.h"
@@ -56,22 +54,20 @@ static int64_t first_lock(const char *name)
   return took;
 }
 
-static void a_dead_address_delays_by_a_quarter_of_a_second(void **state)
+TEST(a_dead_address_delays_by_a_quarter_of_a_second)
 {
   struct black_hole hole = black_hole_open("127.0.0.2", port);
 
-  (void)state;
   names_set("half.test", "127.0.0.2 127.0.0.1");
   assert_in_range(first_lock("half.test"), 240, 900);
   black_hole_close(&hole);
   live_expect_clean(server);
 }
 
-static void a_refused_address_delays_nothing(void **state)
+TEST(a_refused_address_delays_nothing)
 {
   int64_t best = INT64_MAX;
 
-  (void)state;
   names_set("refused.test", "::1 127.0.0.3 127.0.0.1");
   for (int i = 0; i < 3; i++) {
     int64_t took = first_lock("refused.test");
@@ -88,7 +84,7 @@ static bool has_both_connections(void *client)
 }
 
 /* Whose answers come in another order each time, as those of names with many do. */
-static void rotation_causes_no_reconnect(void **state)
+TEST(rotation_causes_no_reconnect)
 {
   const char *const both[] = { "--bind", "127.0.0.1 127.0.0.2", NULL };
   struct test_server_options so = { .arguments = both };
@@ -99,7 +95,6 @@ static void rotation_causes_no_reconnect(void **state)
   dibs_hold *hold;
   int asked;
 
-  (void)state;
   (void)snprintf(url, sizeof(url), "redis://rotates.test:%d", test_server_port(s));
   names_set("rotates.test", "127.0.0.1 127.0.0.2");
   client = live_open(url);
@@ -121,7 +116,7 @@ static void rotation_causes_no_reconnect(void **state)
   s = test_server_stop(s);
 }
 
-static void a_server_that_moved_is_found_again(void **state)
+TEST(a_server_that_moved_is_found_again)
 {
   char digits[8];
   const char *const same_port[] = { "--port", digits, NULL };
@@ -131,7 +126,6 @@ static void a_server_that_moved_is_found_again(void **state)
   dibs_client *client;
   dibs_hold *hold;
 
-  (void)state;
   (void)snprintf(digits, sizeof(digits), "%d", test_server_port(old));
   (void)snprintf(url, sizeof(url), "redis://moves.test:%s", digits);
   names_set("moves.test", "127.0.0.1");
@@ -150,7 +144,7 @@ static void a_server_that_moved_is_found_again(void **state)
 }
 
 /* While a name is asked for, calls on other servers go on, and the asking call ends in time. */
-static void a_slow_resolver_blocks_only_who_asks(void **state)
+TEST(a_slow_resolver_blocks_only_who_asks)
 {
   dibs_options o = live_options();
   dibs_client *slow, *quick = live_open(test_server_tcp_url(server));
@@ -158,7 +152,6 @@ static void a_slow_resolver_blocks_only_who_asks(void **state)
   dibs_client_info before = live_stats(quick), after;
   int64_t begun;
 
-  (void)state;
   names_set("slow.test", "127.0.0.1");
   names_hold(true);
   slow = live_open_with(url_of("slow.test"), &o);
@@ -177,15 +170,4 @@ static void a_slow_resolver_blocks_only_who_asks(void **state)
   quick = dibs_close(quick);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_dead_address_delays_by_a_quarter_of_a_second),
-    cmocka_unit_test(a_refused_address_delays_nothing),
-    cmocka_unit_test(rotation_causes_no_reconnect),
-    cmocka_unit_test(a_server_that_moved_is_found_again),
-    cmocka_unit_test(a_slow_resolver_blocks_only_who_asks),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

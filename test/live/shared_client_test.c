@@ -2,14 +2,12 @@
 /* test/live/shared_client_test.c - 32 threads share one client while its connections are
  * killed again and again. Meant for the sanitizers too. DIBS_TEST_SCALE=10: a thousand
  * kills. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 
@@ -103,12 +101,11 @@ static void *look_around(void *data)
   return NULL;
 }
 
-static void threads_share_a_client_through_disconnects(void **state)
+TEST(threads_share_a_client_through_disconnects)
 {
   pthread_t threads[THREADS];
   long before = 0;
 
-  (void)state;
   for (uintptr_t i = 0; i < THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, i == 0 ? look_around : take_turns,
                                     (void *)(i + 1)), 0);
@@ -152,13 +149,12 @@ static bool all_wait(void *data)
   return live_stats(data).waiting == 8;
 }
 
-static void a_close_ends_the_calls_of_other_threads(void **state)
+TEST(a_close_ends_the_calls_of_other_threads)
 {
   dibs_client *closing = live_open(live_url());
   dibs_hold *held = live_lock(client, "held", 60000);
   pthread_t threads[8];
 
-  (void)state;
   for (int i = 0; i < 8; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, wait_for_ever, closing), 0);
   assert_true(live_until(LIVE_LONG_MS, all_wait, closing));
@@ -171,12 +167,4 @@ static void a_close_ends_the_calls_of_other_threads(void **state)
   assert_int_equal(dibs_release(held), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(threads_share_a_client_through_disconnects),
-    cmocka_unit_test(a_close_ends_the_calls_of_other_threads),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

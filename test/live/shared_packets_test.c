@@ -2,13 +2,11 @@
 /* test/live/shared_packets_test.c - commands of calls that were woken together share packets, and
  * their threads sleep for replies only. Counted at the client's own socket and by the kernel,
  * so that no time is measured. Nor does a call get lost between the threads. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -90,11 +88,10 @@ static void all_threads(void *(*run)(void *))
 
 /* A packet for each command gives 1, and mutexes that are waited for 3 sleeps a pair or more.
  * How many threads run at once depends on other work. */
-static void the_commands_of_many_threads_share_packets(void **state)
+TEST(the_commands_of_many_threads_share_packets)
 {
   double shared = 0, slept = 100;
 
-  (void)state;
   for (int attempt = 0; attempt < 8 && (shared < 4 || slept > 2.3); attempt++) {
     long packets = packets_sent(), before = sleeps();
 
@@ -162,11 +159,10 @@ static void *children(void *data)
 }
 
 /* A call that no thread begins, or whose end no thread reports, sleeps for ever. */
-static void no_call_is_lost_among_others_and_forks(void **state)
+TEST(no_call_is_lost_among_others_and_forks)
 {
   pthread_t others[4];
 
-  (void)state;
   for (intptr_t i = 0; i < 4; i++)
     assert_int_equal(pthread_create(&others[i], NULL, i < 3 ? other_calls : children,
                                     (void *)i), 0);
@@ -198,9 +194,8 @@ static void *until_closed(void *data)
   return NULL;
 }
 
-static void a_close_ends_all_of_them(void **state)
+TEST(a_close_ends_all_of_them)
 {
-  (void)state;
   for (int i = 0; i < 5; i++) {
     pthread_t threads[THREADS];
 
@@ -220,11 +215,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_ONE))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_commands_of_many_threads_share_packets),
-    cmocka_unit_test(no_call_is_lost_among_others_and_forks),
-    cmocka_unit_test(a_close_ends_all_of_them),
-  };
 
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 /* test/live/short_time_test.c - a call whose time is over before its server has replied says how
  * long that was, and that it may be too short: nothing else is known. The server is stopped, which
  * is the same as far away. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -113,23 +111,20 @@ static void expect_all(bool connects)
   assert_int_equal(live_faults() - faults, 0);
 }
 
-static void without_a_connection_the_time_is_named(void **state)
+TEST(without_a_connection_the_time_is_named)
 {
-  (void)state;
   expect_all(false);
 }
 
-static void without_a_reply_the_time_is_named(void **state)
+TEST(without_a_reply_the_time_is_named)
 {
-  (void)state;
   expect_all(true);
 }
 
-static void a_reason_that_is_known_comes_first(void **state)
+TEST(a_reason_that_is_known_comes_first)
 {
   dibs_error error = DIBS_ERROR_INIT;
 
-  (void)state;
   client = open_patient("unix:///nonexistent/dibs.sock", DIBS_DEGRADE_FAIL);
   assert_int_equal(lock(), DIBS_ERR_UNREACHABLE);
   (void)dibs_client_error(client, 0, &error);
@@ -147,11 +142,10 @@ static bool has_words(const char *words)
 }
 
 /* Of a quorum: if with the silent ones there may be a majority. */
-static void the_question_to_a_quorum_too(void **state)
+TEST(the_question_to_a_quorum_too)
 {
   struct test_quorum *servers = test_quorum_start(3, NULL, NULL);
 
-  (void)state;
   client = open_patient(test_quorum_url(servers), DIBS_DEGRADE_FAIL);
   live_expect(client, dibs_ping(client, LIVE_LONG_MS, NULL), DIBS_OK);
   assert_int_equal(inspect(), DIBS_OK);
@@ -174,9 +168,8 @@ static void the_question_to_a_quorum_too(void **state)
 }
 
 /* The server may be well, and others may have the lock there. */
-static void a_short_time_is_no_outage_for_locks_of_this_machine(void **state)
+TEST(a_short_time_is_no_outage_for_locks_of_this_machine)
 {
-  (void)state;
   client = open_patient(live_url(), DIBS_DEGRADE_LOCAL);
   live_expect_ok(dibs_client_set_call_timeout(client, SHORT_MS));
   test_server_pause(live_server);
@@ -208,13 +201,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_ONE))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(without_a_connection_the_time_is_named),
-    cmocka_unit_test(without_a_reply_the_time_is_named),
-    cmocka_unit_test(a_reason_that_is_known_comes_first),
-    cmocka_unit_test(the_question_to_a_quorum_too),
-    cmocka_unit_test(a_short_time_is_no_outage_for_locks_of_this_machine),
-  };
 
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

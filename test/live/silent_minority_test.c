@@ -2,14 +2,12 @@
 /* test/live/silent_minority_test.c - a quorum of which a minority is silent: an acquisition
  * takes no longer than with all of them; a round that fails is taken back everywhere, also
  * where its grant comes late; how long it may be believed is told, and what each server said. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 #include "live.h"
@@ -105,15 +103,13 @@ static void expect_no_slower_without(int silent)
   assert_true(part.most_us <= 2 * whole.most_us + 50000);
 }
 
-static void one_of_three_that_is_silent_costs_nothing(void **state)
+TEST(one_of_three_that_is_silent_costs_nothing)
 {
-  (void)state;
   expect_no_slower_without(1);
 }
 
-static void two_of_five_that_are_silent_cost_nothing(void **state)
+TEST_WITH(two_of_five_that_are_silent_cost_nothing, of_5, teardown)
 {
-  (void)state;
   expect_no_slower_without(2);
 }
 
@@ -127,7 +123,7 @@ static bool is_free_everywhere(void *name)
   return true;
 }
 
-static void a_failed_round_is_taken_back_also_where_it_came_late(void **state)
+TEST(a_failed_round_is_taken_back_also_where_it_came_late)
 {
   char name[] = "failed";
   dibs_client *client = live_open(url), *other = live_open(url);
@@ -135,7 +131,6 @@ static void a_failed_round_is_taken_back_also_where_it_came_late(void **state)
   dibs_hold *hold = NULL;
   dibs_status status;
 
-  (void)state;
   live_expect(client, live_try(client, "warm"), DIBS_OK);
   for (int i = 1; i < 3; i++)
     test_server_pause(test_quorum_server(quorum, i));
@@ -152,7 +147,7 @@ static void a_failed_round_is_taken_back_also_where_it_came_late(void **state)
 }
 
 /* Two who got one server each: nobody has a majority for longer than a moment. */
-static void rounds_that_collide_end_with_one_holder(void **state)
+TEST_WITH(rounds_that_collide_end_with_one_holder, of_5, teardown)
 {
   enum { CLIENTS = 5 };
   dibs_client *clients[CLIENTS];
@@ -160,7 +155,6 @@ static void rounds_that_collide_end_with_one_holder(void **state)
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   char name[] = "collide";
 
-  (void)state;
   o.flags = DIBS_LOCK_NO_OWNER;
   for (int i = 0; i < CLIENTS; i++) {
     clients[i] = live_open(url);
@@ -194,14 +188,13 @@ static void rounds_that_collide_end_with_one_holder(void **state)
 /* ---- what is told ---- */
 
 /* Since it was sent, not since it was answered; and less by the difference of clocks, 1 %. */
-static void how_long_it_may_be_believed_is_told(void **state)
+TEST(how_long_it_may_be_believed_is_told)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_client *client = live_open(url);
   dibs_hold *hold;
   int64_t began_ms, valid_ms;
 
-  (void)state;
   for (int i = 0; i < 3; i++)
     test_proxy_delay(proxies[i], TEST_TO_CLIENT, 100);
   live_expect(client, live_try(client, "warm"), DIBS_OK);
@@ -228,13 +221,12 @@ static const dibs_error *of_server(const dibs_error *errors, int which)
   return NULL;
 }
 
-static void what_each_server_said_is_told(void **state)
+TEST(what_each_server_said_is_told)
 {
   dibs_client *client = live_open(url);
   dibs_error errors[SERVERS_MAX], one_more = DIBS_ERROR_INIT;
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(client, live_try(client, "warm"), DIBS_OK);
   test_server_kill9(test_quorum_server(quorum, 0));
   for (int i = 0; i < 2; i++)
@@ -253,19 +245,4 @@ static void what_each_server_said_is_told(void **state)
   client = dibs_close(client);
 }
 
-#define OF_3(name) cmocka_unit_test_setup_teardown(name, of_3, teardown)
-#define OF_5(name) cmocka_unit_test_setup_teardown(name, of_5, teardown)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    OF_3(one_of_three_that_is_silent_costs_nothing),
-    OF_5(two_of_five_that_are_silent_cost_nothing),
-    OF_3(a_failed_round_is_taken_back_also_where_it_came_late),
-    OF_5(rounds_that_collide_end_with_one_holder),
-    OF_3(how_long_it_may_be_believed_is_told),
-    OF_3(what_each_server_said_is_told),
-  };
-
-  return cmocka_run_group_tests_name("silent_minority", tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, of_3, teardown)

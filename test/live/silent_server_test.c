@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/silent_server_test.c - every exported function that waits for a server keeps its one
  * limit (call_limits.h) when the server is slow, and falls silent after any of its replies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "call_limits.h"
 #include "now.h"
@@ -120,13 +118,12 @@ static void *with_a_server_that_falls_silent(void *data)
   return NULL;
 }
 
-static void every_call_keeps_its_limit_when_the_server_falls_silent(void **state)
+TEST(every_call_keeps_its_limit_when_the_server_falls_silent)
 {
   dibs_lock_options o = live_lock_options(600000, LIVE_LONG_MS);
   dibs_options patient = live_options();
   dibs_hold *hold;
 
-  (void)state;
   patient.connect_timeout_ms = patient.command_timeout_ms = LIVE_LONG_MS;
   other = live_open_with(live_url(), &patient);
   hold = live_lock_with(other, two[1], &o);
@@ -153,9 +150,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_ONE))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_call_keeps_its_limit_when_the_server_falls_silent),
-  };
 
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/small_stack_test.c - all kinds and dialects in a thread of 64 KiB. Its client has no
  * thread, so that renewals, reports and the reading of a cluster's slots run there, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "deployment.h"
 #include "every_call.h"
@@ -110,11 +108,10 @@ static void *use_tls(void *data)
 }
 
 /* Runs first: OpenSSL prepares itself in the first call of a process. */
-static void the_first_handshake_of_tls_fits(void **state)
+TEST(the_first_handshake_of_tls_fits)
 {
   const struct test_server_options server = { .has_tls = true, .wants_client_certificate = true };
 
-  (void)state;
   if (!test_servers_speak_tls())
     skip();
   tls = test_server_start_with(&server);
@@ -248,14 +245,13 @@ static void *use_all_kinds(void *data)
   return NULL;
 }
 
-static void all_kinds_of_all_dialects_fit(void **state)
+TEST(all_kinds_of_all_dialects_fit)
 {
   struct place places[] = { { live_url(), DIBS_DIALECT_NATIVE, true, true, true },
                             { live_url(), DIBS_DIALECT_REDISSON, true, false, false },
                             { live_url(), DIBS_DIALECT_SPRING, false, false, false },
                             { live_url(), DIBS_DIALECT_PLAIN, false, false, false } };
 
-  (void)state;
   live_needs_one_server();
   for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
     run_small(use_all_kinds, &places[i]);
@@ -286,11 +282,10 @@ static void *use_a_sandbox(void *data)
   return NULL;
 }
 
-static void sandboxes_of_several_servers_fit(void **state)
+TEST(sandboxes_of_several_servers_fit)
 {
   dibs_sandbox_kind kinds[] = { DIBS_SANDBOX_CLUSTER, DIBS_SANDBOX_QUORUM };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
     run_small(use_a_sandbox, &kinds[i]);
 }
@@ -311,14 +306,13 @@ static void *use_row(void *data)
   return NULL;
 }
 
-static void every_call_fits_that_gets_no_answer(void **state)
+TEST(every_call_fits_that_gets_no_answer)
 {
   static struct trial trials[ROW_COUNT];
   struct test_server *s = test_server_start();
   dibs_options o = live_options();
   int faults = live_faults();
 
-  (void)state;
   test_server_kill9(s);
   o.connect_timeout_ms = 100;
   o.flags |= DIBS_CLIENT_NO_THREAD;
@@ -339,7 +333,7 @@ static void note_the_stack(const dibs_error *error, void *ending)
 }
 
 /* What `ulimit -s` sets for a program. */
-static void library_threads_do_not_depend_on_the_default(void **state)
+TEST(library_threads_do_not_depend_on_the_default)
 {
   struct live_ending ending = { .callbacks = 0 };
   int faults = live_faults();
@@ -347,7 +341,6 @@ static void library_threads_do_not_depend_on_the_default(void **state)
   dibs_client *c;
   dibs_hold *hold;
 
-  (void)state;
   assert_int_equal(pthread_getattr_default_np(&before), 0);
   assert_int_equal(pthread_setattr_default_np(&small), 0);
   c = live_open(live_url());
@@ -373,15 +366,4 @@ static int setup(void **state)
   return every_call_setup(state);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_first_handshake_of_tls_fits),
-    cmocka_unit_test(all_kinds_of_all_dialects_fit),
-    cmocka_unit_test(sandboxes_of_several_servers_fit),
-    cmocka_unit_test(every_call_fits_that_gets_no_answer),
-    cmocka_unit_test(library_threads_do_not_depend_on_the_default),
-  };
-
-  return cmocka_run_group_tests(tests, setup, live_server_teardown);
-}
+RUN_TESTS(setup, live_server_teardown)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/smoke_test.c - the library as a whole against a real server: the shortest way
  * through everything. Each mode of driving goes the same way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <pthread.h>
@@ -63,23 +61,20 @@ static void lock_busy_release(const char *url, uint32_t flags)
   assert_null(dibs_close(b));
 }
 
-static void one_holds_the_other_is_told_busy(void **state)
+TEST(one_holds_the_other_is_told_busy)
 {
-  (void)state;
   lock_busy_release(test_server_url(server), 0);
 }
 
-static void the_same_without_a_thread(void **state)
+TEST(the_same_without_a_thread)
 {
-  (void)state;
   lock_busy_release(test_server_url(server), DIBS_CLIENT_NO_THREAD);
 }
 
-static void the_same_over_tcp_by_name(void **state)
+TEST(the_same_over_tcp_by_name)
 {
   char url[64];
 
-  (void)state;
   if (access("/etc/hosts", F_OK) != 0)
     skip();                    /* a bare change of root: nobody knows the name */
   (void)snprintf(url, sizeof(url), "redis://localhost:%d", test_server_port(server));
@@ -116,7 +111,7 @@ static void waiting_until(dibs_client *client, uint64_t count)
   } while (stats.waiting < count);
 }
 
-static void release_hands_over_to_who_waits(void **state)
+TEST(release_hands_over_to_who_waits)
 {
   dibs_client *a = open_one(), *b = open_one();
   visitor v = { .client = b };
@@ -124,7 +119,6 @@ static void release_hands_over_to_who_waits(void **state)
   pthread_t thread;
   uint64_t fence;
 
-  (void)state;
   assert_int_equal(dibs_lock(a, "queue", NULL, &hold), DIBS_OK);
   fence = dibs_hold_fence(hold);
   assert_int_equal(pthread_create(&thread, NULL, visit, &v), 0);
@@ -148,7 +142,7 @@ static void count_loss(dibs_hold *hold, const dibs_loss *loss, void *data)
   atomic_fetch_add(&losses, 1);
 }
 
-static void a_deleted_key_is_a_loss_told_once(void **state)
+TEST(a_deleted_key_is_a_loss_told_once)
 {
   dibs_client *client = open_one();
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
@@ -156,7 +150,6 @@ static void a_deleted_key_is_a_loss_told_once(void **state)
   dibs_hold *hold = NULL;
   struct pollfd lost;
 
-  (void)state;
   atomic_store(&losses, 0);
   options.ttl_ms = 600;
   options.on_lost = count_loss;
@@ -181,14 +174,13 @@ static void *close_it(void *client)
   return dibs_close(client);
 }
 
-static void close_ends_a_call_that_waits(void **state)
+TEST(close_ends_a_call_that_waits)
 {
   dibs_client *a = open_one(), *b = open_one();
   visitor v = { .client = b };
   dibs_hold *hold = NULL;
   pthread_t thread, closer;
 
-  (void)state;
   assert_int_equal(dibs_lock(a, "queue", NULL, &hold), DIBS_OK);
   assert_int_equal(pthread_create(&thread, NULL, visit, &v), 0);
   waiting_until(b, 1);
@@ -200,12 +192,11 @@ static void close_ends_a_call_that_waits(void **state)
   assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
 }
 
-static void close_gives_back_what_is_held(void **state)
+TEST(close_gives_back_what_is_held)
 {
   dibs_client *a = open_one(), *b = open_one();
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(dibs_lock(a, "left", NULL, &hold), DIBS_OK);
   assert_null(dibs_close(a));
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
@@ -228,14 +219,13 @@ static void answered(const dibs_error *error, dibs_hold *hold, void *data)
   atomic_fetch_add(&a->count, 1);
 }
 
-static void one_descriptor_serves_a_loop(void **state)
+TEST(one_descriptor_serves_a_loop)
 {
   dibs_client *client = open_with(test_server_url(server), DIBS_CLIENT_NO_THREAD);
   struct pollfd loop = { .fd = dibs_fd(client), .events = POLLIN };
   answer a = { .count = 0 };
   int64_t left = 0;
 
-  (void)state;
   assert_true(loop.fd >= 0);
   assert_int_equal(dibs_lock_async(client, "loop", NULL, answered, &a, NULL), DIBS_OK);
   while (atomic_load(&a.count) == 0) {
@@ -248,7 +238,7 @@ static void one_descriptor_serves_a_loop(void **state)
   assert_null(dibs_close(client));
 }
 
-static void cancel_ends_a_wait(void **state)
+TEST(cancel_ends_a_wait)
 {
   dibs_client *a = open_one(), *b = open_one();
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
@@ -256,7 +246,6 @@ static void cancel_ends_a_wait(void **state)
   dibs_hold *hold = NULL;
   answer result = { .count = 0 };
 
-  (void)state;
   assert_int_equal(dibs_canceller_new(&canceller), DIBS_OK);
   assert_int_equal(dibs_lock(a, "wait", NULL, &hold), DIBS_OK);
   options.cancel = canceller;
@@ -273,7 +262,7 @@ static void cancel_ends_a_wait(void **state)
   assert_null(dibs_canceller_free(canceller));
 }
 
-static void a_child_has_nothing_and_sends_nothing(void **state)
+TEST(a_child_has_nothing_and_sends_nothing)
 {
   dibs_client *client = open_one();
   dibs_hold *hold = NULL, *other = NULL;
@@ -281,7 +270,6 @@ static void a_child_has_nothing_and_sends_nothing(void **state)
   int how;
   pid_t child;
 
-  (void)state;
   assert_int_equal(dibs_lock(client, "parent", NULL, &hold), DIBS_OK);
   child = fork();
   if (child == 0) {
@@ -299,7 +287,7 @@ static void a_child_has_nothing_and_sends_nothing(void **state)
   assert_null(dibs_close(client));
 }
 
-static void inspect_names_the_holder(void **state)
+TEST(inspect_names_the_holder)
 {
   dibs_client *client = open_one();
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
@@ -307,7 +295,6 @@ static void inspect_names_the_holder(void **state)
   dibs_hold *hold = NULL;
   char lease[96];
 
-  (void)state;
   options.note = "nightly run";
   assert_int_equal(dibs_lock(client, "seen", &options, &hold), DIBS_OK);
   assert_int_equal(dibs_inspect(client, dibs_text("seen"), &in), DIBS_OK);
@@ -325,14 +312,13 @@ static void inspect_names_the_holder(void **state)
   assert_null(dibs_close(client));
 }
 
-static void tokens_outlive_a_detached_hold(void **state)
+TEST(tokens_outlive_a_detached_hold)
 {
   dibs_client *a = open_one(), *b = open_one();
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *hold = NULL;
   int64_t left = 0;
 
-  (void)state;
   assert_int_equal(dibs_lock(a, "passed on", NULL, &hold), DIBS_OK);
   assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
   assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
@@ -353,14 +339,13 @@ static bool count_names(const dibs_inspection *inspection, void *data)
   return true;
 }
 
-static void list_walks_over_all_names(void **state)
+TEST(list_walks_over_all_names)
 {
   dibs_client *client = open_one();
   dibs_hold *holds[30];
   char name[32];
   int count = 0;
 
-  (void)state;
   for (int i = 0; i < 30; i++) {
     (void)snprintf(name, sizeof(name), "listed:%d", i);
     assert_int_equal(dibs_lock(client, name, NULL, &holds[i]), DIBS_OK);
@@ -384,23 +369,4 @@ static int server_end(void **state)
   return 0;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(one_holds_the_other_is_told_busy),
-    cmocka_unit_test(the_same_without_a_thread),
-    cmocka_unit_test(the_same_over_tcp_by_name),
-    cmocka_unit_test(release_hands_over_to_who_waits),
-    cmocka_unit_test(a_deleted_key_is_a_loss_told_once),
-    cmocka_unit_test(close_ends_a_call_that_waits),
-    cmocka_unit_test(close_gives_back_what_is_held),
-    cmocka_unit_test(one_descriptor_serves_a_loop),
-    cmocka_unit_test(cancel_ends_a_wait),
-    cmocka_unit_test(a_child_has_nothing_and_sends_nothing),
-    cmocka_unit_test(inspect_names_the_holder),
-    cmocka_unit_test(tokens_outlive_a_detached_hold),
-    cmocka_unit_test(list_walks_over_all_names),
-  };
-
-  return cmocka_run_group_tests(tests, server_start, server_end);
-}
+RUN_TESTS(server_start, server_end)

@@ -2,13 +2,11 @@
 /* test/live/spring_cluster_test.c - the dialects spring and plain in a cluster: what stands beside
  * a lock is in its slot, and what Spring publishes, as it does on any node and not on a
  * sharded channel, is heard. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "one_cluster.h"
 
@@ -52,12 +50,11 @@ static struct test_server *owner_of(const char *key)
                              test_cluster_owner(cluster, test_cluster_slot_of(cluster, key)));
 }
 
-static void locks_of_many_slots_are_taken_kept_and_given_back(void **state)
+TEST(locks_of_many_slots_are_taken_kept_and_given_back)
 {
   const char *names[] = { "a", "b", "c", "d e", "{tag}x", "y{tag}" };
   dibs_client *clients[] = { spring, plain };
 
-  (void)state;
   for (size_t i = 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
     dibs_client *c = clients[i % 2];
     dibs_hold *hold = live_lock(c, names[i / 2], 600);
@@ -71,11 +68,10 @@ static void locks_of_many_slots_are_taken_kept_and_given_back(void **state)
   }
 }
 
-static void a_name_whose_brace_is_alone_is_refused(void **state)
+TEST(a_name_whose_brace_is_alone_is_refused)
 {
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(dibs_try_lock(spring, "a{b", NULL, &hold), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_try_lock(plain, "a}b", NULL, &hold), DIBS_ERR_ARGUMENT);
 }
@@ -106,13 +102,12 @@ static void expect_heard(struct test_server *where, const char *channel, const c
     assert_true(++tries < 10);
 }
 
-static void what_spring_publishes_on_any_node_is_heard(void **state)
+TEST(what_spring_publishes_on_any_node_is_heard)
 {
   struct test_server *owner = owner_of("orders:heard");
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   struct live_ask ask;
 
-  (void)state;
   (void)test_server_command(owner, "SET orders:heard " SPRING " PX %d", TTL_MS);
   live_ask_init(&ask);
   live_ask_begin(&ask, spring, "heard", &o);
@@ -125,12 +120,11 @@ static void what_spring_publishes_on_any_node_is_heard(void **state)
   live_expect(spring, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
 }
 
-static void clients_of_ours_take_turns(void **state)
+TEST(clients_of_ours_take_turns)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = live_lock(spring, "turns", TTL_MS);
 
-  (void)state;
   for (int i = 0; i < 10; i++) {
     struct live_ask ask;
 
@@ -142,14 +136,4 @@ static void clients_of_ours_take_turns(void **state)
   live_expect_ok(dibs_release(hold));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(locks_of_many_slots_are_taken_kept_and_given_back),
-    cmocka_unit_test(a_name_whose_brace_is_alone_is_refused),
-    cmocka_unit_test(what_spring_publishes_on_any_node_is_heard),
-    cmocka_unit_test(clients_of_ours_take_turns),
-  };
-
-  return cmocka_run_group_tests_name("spring_cluster", tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

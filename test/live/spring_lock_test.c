@@ -3,14 +3,12 @@
  * a plain connection that does what Spring Integration's RedisLockRegistry does, command by
  * command: since 6.4.8 on a channel for each lock, before on one for all, and spinning
  * without a word. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "dialect_place.h"
@@ -86,13 +84,12 @@ static void text_of(char ret_text[128], const char *key)
 
 /* ---- the format ---- */
 
-static void a_held_lock_is_the_uuid_of_the_client_with_an_end(void **state)
+TEST(a_held_lock_is_the_uuid_of_the_client_with_an_end)
 {
   dibs_hold *one = take(a, "one"), *two = take(a, "two"), *three = take(b, "three");
   char value[128], same[128], other[128];
   unsigned parts[5];
 
-  (void)state;
   text_of(value, REGISTRY ":one");
   text_of(same, REGISTRY ":two");
   text_of(other, REGISTRY ":three");
@@ -113,7 +110,7 @@ static void a_held_lock_is_the_uuid_of_the_client_with_an_end(void **state)
   assert_true(spring_tries("one", SPRING));
 }
 
-static void a_release_is_told_on_both_channels_with_the_key(void **state)
+TEST(a_release_is_told_on_both_channels_with_the_key)
 {
   dibs_hold *hold = take(a, "told");
   redisContext *ear = redisConnectUnix(test_server_socket(server));
@@ -121,7 +118,6 @@ static void a_release_is_told_on_both_channels_with_the_key(void **state)
   const char *channels[] = { REGISTRY "-channel:" REGISTRY ":told", REGISTRY "-channel" };
   redisReply *reply;
 
-  (void)state;
   freeReplyObject(redisCommand(ear, "PSUBSCRIBE " REGISTRY "-channel:*"));
   freeReplyObject(redisCommand(ear, "SUBSCRIBE " REGISTRY "-channel"));
   live_expect(a, dibs_release(hold), DIBS_OK);
@@ -157,16 +153,14 @@ static void is_busy_and_granted_soon_after(const char *name, const char *channel
   live_expect(a, dibs_release(ask.hold), DIBS_OK);
 }
 
-static void a_lock_of_spring_is_busy_and_its_end_is_heard(void **state)
+TEST(a_lock_of_spring_is_busy_and_its_end_is_heard)
 {
-  (void)state;
   is_busy_and_granted_soon_after("new", REGISTRY "-channel:" REGISTRY ":new");
   is_busy_and_granted_soon_after("old", REGISTRY "-channel");
 }
 
-static void a_registry_that_spins_says_nothing_and_its_end_is_found(void **state)
+TEST(a_registry_that_spins_says_nothing_and_its_end_is_found)
 {
-  (void)state;
   is_busy_and_granted_soon_after("spun", NULL);
 }
 
@@ -190,14 +184,13 @@ static int64_t answered_ms(const char *key, uint64_t *ret_looks)
 }
 
 /* By himself the waiter looks every 50 to 100 ms, never faster. */
-static void the_old_channel_wakes_only_whom_it_names(void **state)
+TEST(the_old_channel_wakes_only_whom_it_names)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   struct live_ask ask;
   uint64_t looks;
   int tries = 0;
 
-  (void)state;
   spring_locks("mine", SPRING, TTL_MS);
   live_ask_init(&ask);
   live_ask_begin(&ask, a, "mine", &o);
@@ -210,27 +203,24 @@ static void the_old_channel_wakes_only_whom_it_names(void **state)
   live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
 }
 
-static void the_end_of_a_lease_is_noticed(void **state)
+TEST(the_end_of_a_lease_is_noticed)
 {
-  (void)state;
   spring_locks("dead", SPRING, 700);
   live_expect(a, dibs_release(take(a, "dead")), DIBS_OK);
 }
 
-static void clients_of_ours_exclude_each_other_and_take_turns(void **state)
+TEST(clients_of_ours_exclude_each_other_and_take_turns)
 {
-  (void)state;
   expect_turns(20, TTL_MS, SOON_MS);
 }
 
 /* ---- holding ---- */
 
-static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
+TEST(the_watchdog_keeps_it_beyond_its_ttl)
 {
   dibs_hold *hold = live_lock(a, "kept", 1200);
   int64_t until = live_now_ms() + 2600;
 
-  (void)state;
   while (live_now_ms() < until) {
     live_refused_beside(hold, live_try(b, "kept"), DIBS_BUSY);
     assert_false(spring_tries("kept", SPRING));
@@ -239,14 +229,13 @@ static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
-static void a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else(void **state)
+TEST(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else)
 {
   struct live_loss loss = { 0 };
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold;
   char value[128];
 
-  (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   hold = live_lock_with(a, "forced", &o);
@@ -259,11 +248,10 @@ static void a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else(void **
   assert_string_equal(value, OTHER_SPRING);
 }
 
-static void the_same_owner_enters_again(void **state)
+TEST(the_same_owner_enters_again)
 {
   dibs_hold *outer = take(a, "again"), *inner = take(a, "again");
 
-  (void)state;
   live_expect(a, dibs_release(inner), DIBS_OK);
   live_refused(live_try(b, "again"), DIBS_BUSY);
   live_expect(a, dibs_release(outer), DIBS_OK);
@@ -272,12 +260,11 @@ static void the_same_owner_enters_again(void **state)
 
 /* The value is the same for both asks; what tells them apart stands beside it. A token stands
  * for what an older ask said and comes late. */
-static void a_late_release_leaves_the_newer_lease_of_the_same_client(void **state)
+TEST(a_late_release_leaves_the_newer_lease_of_the_same_client)
 {
   char token[DIBS_TOKEN_SIZE], value[128];
   dibs_hold *hold = take(a, "late");
 
-  (void)state;
   live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
   live_expect(a, dibs_release(hold), DIBS_OK);
   hold = take(a, "late");
@@ -289,12 +276,11 @@ static void a_late_release_leaves_the_newer_lease_of_the_same_client(void **stat
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
-static void a_lease_is_given_back_by_its_token(void **state)
+TEST(a_lease_is_given_back_by_its_token)
 {
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *hold = take(a, "passed on");
 
-  (void)state;
   live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
   assert_true(is_gone(REGISTRY ":passed on"));
@@ -303,24 +289,22 @@ static void a_lease_is_given_back_by_its_token(void **state)
 
 /* ---- asking in vain ---- */
 
-static void a_key_of_another_type_is_told(void **state)
+TEST(a_key_of_another_type_is_told)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(test_server_integer(server, "HSET " REGISTRY ":hash a 1"), 1);
   assert_int_equal(dibs_lock(a, "hash", &o, &hold), DIBS_ERR_WRONG_TYPE);
 }
 
 /* ---- what there is not ---- */
 
-static void several_locks_are_one_hold(void **state)
+TEST(several_locks_are_one_hold)
 {
   const char *const names[] = { "y", "x" };
   dibs_hold *hold = NULL, *other = NULL;
 
-  (void)state;
   live_expect(a, acquire_names_now(a, names, 2, NULL, &hold), DIBS_OK);
   live_refused(dibs_try_lock(b, "x", NULL, &other), DIBS_BUSY);
   live_refused(acquire_names_now(b, names, 2, NULL, &other), DIBS_BUSY);
@@ -329,12 +313,11 @@ static void several_locks_are_one_hold(void **state)
   live_expect(b, dibs_release(other), DIBS_OK);
 }
 
-static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
+TEST(what_the_dialect_lacks_is_unsupported_and_said)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
 
-  (void)state;
   assert_int_equal(dibs_acquire(a, DIBS_READ("x"), NULL, &hold), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_semaphore_set(a, dibs_text("x"), 3, 0, NULL), DIBS_ERR_UNSUPPORTED);
   live_expect_words(a, "spring");
@@ -354,11 +337,10 @@ static void refuses(const char *url, const dibs_options *options, dibs_status wa
     fail_msg("%s: %s", url, error.text);
 }
 
-static void a_registry_is_of_spring_and_spring_needs_one(void **state)
+TEST(a_registry_is_of_spring_and_spring_needs_one)
 {
   dibs_options o = live_options();
 
-  (void)state;
   refuses("redis://h?dialect=spring", NULL, DIBS_ERR_CONFIG, "registry=KEY");
   refuses("redis://h?registry=orders", NULL, DIBS_ERR_CONFIG, "dialect=spring");
   refuses("redis://h?dialect=plain&registry=orders", NULL, DIBS_ERR_CONFIG, "dialect=spring");
@@ -370,13 +352,12 @@ static void a_registry_is_of_spring_and_spring_needs_one(void **state)
   refuses("redis://h", &o, DIBS_ERR_ARGUMENT, "control character");
 }
 
-static void a_url_names_the_registry(void **state)
+TEST(a_url_names_the_registry)
 {
   char url[512];
   dibs_client *c;
   dibs_hold *hold;
 
-  (void)state;
   (void)snprintf(url, sizeof(url), "%s?dialect=spring&registry=other", test_server_url(server));
   c = live_open(url);
   hold = take(c, "x");
@@ -385,13 +366,12 @@ static void a_url_names_the_registry(void **state)
   c = dibs_close(c);
 }
 
-static void the_hold_of_a_registry_is_seen_and_can_be_broken(void **state)
+TEST(the_hold_of_a_registry_is_seen_and_can_be_broken)
 {
   dibs_inspection *in = NULL;
   dibs_hold *hold = take(a, "ours");
   char token[DIBS_TOKEN_SIZE];
 
-  (void)state;
   live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
   live_expect(b, dibs_inspect(b, dibs_text("ours"), &in), DIBS_OK);
   assert_int_equal(in->holder_count, 1);
@@ -407,28 +387,4 @@ static void the_hold_of_a_registry_is_seen_and_can_be_broken(void **state)
   in = dibs_inspection_free(in);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_held_lock_is_the_uuid_of_the_client_with_an_end, empty),
-    cmocka_unit_test_setup(a_release_is_told_on_both_channels_with_the_key, empty),
-    cmocka_unit_test_setup(a_lock_of_spring_is_busy_and_its_end_is_heard, empty),
-    cmocka_unit_test_setup(a_registry_that_spins_says_nothing_and_its_end_is_found, empty),
-    cmocka_unit_test_setup(the_old_channel_wakes_only_whom_it_names, empty),
-    cmocka_unit_test_setup(the_end_of_a_lease_is_noticed, empty),
-    cmocka_unit_test_setup(clients_of_ours_exclude_each_other_and_take_turns, empty),
-    cmocka_unit_test_setup(the_watchdog_keeps_it_beyond_its_ttl, empty),
-    cmocka_unit_test_setup(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else, empty),
-    cmocka_unit_test_setup(the_same_owner_enters_again, empty),
-    cmocka_unit_test_setup(a_late_release_leaves_the_newer_lease_of_the_same_client, empty),
-    cmocka_unit_test_setup(a_lease_is_given_back_by_its_token, empty),
-    cmocka_unit_test_setup(a_key_of_another_type_is_told, empty),
-    cmocka_unit_test_setup(several_locks_are_one_hold, empty),
-    cmocka_unit_test_setup(what_the_dialect_lacks_is_unsupported_and_said, empty),
-    cmocka_unit_test_setup(a_registry_is_of_spring_and_spring_needs_one, empty),
-    cmocka_unit_test_setup(a_url_names_the_registry, empty),
-    cmocka_unit_test_setup(the_hold_of_a_registry_is_seen_and_can_be_broken, empty),
-  };
-
-  return cmocka_run_group_tests_name("spring_lock", tests, setup, teardown);
-}
+RUN_TESTS_EACH(setup, teardown, empty, NULL)

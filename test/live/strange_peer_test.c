@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/strange_peer_test.c - peers that are no Redis, or a mad one: every call ends in
  * time with DIBS_ERR_PROTOCOL, and memory stays small. The peer is a thread of this test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -143,76 +141,68 @@ static void expect_protocol_fault(struct speech s)
   peer_stop();
 }
 
-static void a_web_server_is_no_server(void **state)
+TEST(a_web_server_is_no_server)
 {
-  (void)state;
   expect_protocol_fault((struct speech){
     .once = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n"
             "<html><body>Bad Request</body></html>\r\n" });
 }
 
-static void a_mail_server_that_speaks_first_is_no_server(void **state)
+TEST(a_mail_server_that_speaks_first_is_no_server)
 {
-  (void)state;
   expect_protocol_fault((struct speech){ .once = "220 mail.example ESMTP\r\n",
                                          .speaks_first = true });
 }
 
-static void a_shell_server_that_speaks_first_is_no_server(void **state)
+TEST(a_shell_server_that_speaks_first_is_no_server)
 {
-  (void)state;
   expect_protocol_fault((struct speech){ .once = "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n",
                                          .speaks_first = true });
 }
 
-static void an_endless_string_is_refused(void **state)
+TEST(an_endless_string_is_refused)
 {
   static char block[65537];
 
-  (void)state;
   memset(block, 'x', sizeof(block) - 1);
   expect_protocol_fault((struct speech){ .once = "$2000000000\r\n", .again = block,
                                          .limit = (size_t)1 << 30 });
 }
 
-static void an_endless_line_is_refused(void **state)
+TEST(an_endless_line_is_refused)
 {
   static char block[65537];
 
-  (void)state;
   memset(block, 'x', sizeof(block) - 1);
   expect_protocol_fault((struct speech){ .once = "+", .again = block,
                                          .limit = (size_t)1 << 30 });
 }
 
-static void a_giant_array_is_refused(void **state)
+TEST(a_giant_array_is_refused)
 {
-  (void)state;
   expect_protocol_fault((struct speech){ .once = "*100000000\r\n",
                                          .again = ":1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
                                          .limit = (size_t)1 << 29 });
 }
 
-static void a_deeply_nested_array_is_refused(void **state)
+TEST(a_deeply_nested_array_is_refused)
 {
-  (void)state;
   expect_protocol_fault((struct speech){ .once = "*1\r\n", .again = "*1\r\n*1\r\n*1\r\n*1\r\n",
                                          .limit = (size_t)1 << 20 });
 }
 
-static void negative_and_overflowing_sizes_are_refused(void **state)
+TEST(negative_and_overflowing_sizes_are_refused)
 {
   static const char *const answers[] = { "$-2\r\n", "*-7\r\n", "$99999999999999999999\r\n",
                                          "*99999999999999999999\r\n", "$1x\r\n", ":\r\n" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
     expect_protocol_fault((struct speech){ .once = answers[i] });
 }
 
 /* ---- not even that ---- */
 
-static void a_silent_peer_is_unreachable_in_time(void **state)
+TEST(a_silent_peer_is_unreachable_in_time)
 {
   dibs_lock_options o = live_lock_options(5000, 0);
   dibs_client *client;
@@ -220,7 +210,6 @@ static void a_silent_peer_is_unreachable_in_time(void **state)
   int64_t begun;
   char url[64];
 
-  (void)state;
   peer_start((struct speech){ .once = "" });
   (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", port);
   client = live_open(url);
@@ -231,7 +220,7 @@ static void a_silent_peer_is_unreachable_in_time(void **state)
   peer_stop();
 }
 
-static void a_peer_that_hangs_up_is_unreachable_in_time(void **state)
+TEST(a_peer_that_hangs_up_is_unreachable_in_time)
 {
   dibs_lock_options o = live_lock_options(5000, 0);
   dibs_client *client;
@@ -239,7 +228,6 @@ static void a_peer_that_hangs_up_is_unreachable_in_time(void **state)
   int64_t begun;
   char url[64];
 
-  (void)state;
   peer_start((struct speech){ .once = "" });
   peer_stop();
   (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", port);
@@ -251,20 +239,4 @@ static void a_peer_that_hangs_up_is_unreachable_in_time(void **state)
   client = dibs_close(client);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_web_server_is_no_server),
-    cmocka_unit_test(a_mail_server_that_speaks_first_is_no_server),
-    cmocka_unit_test(a_shell_server_that_speaks_first_is_no_server),
-    cmocka_unit_test(an_endless_string_is_refused),
-    cmocka_unit_test(an_endless_line_is_refused),
-    cmocka_unit_test(a_giant_array_is_refused),
-    cmocka_unit_test(a_deeply_nested_array_is_refused),
-    cmocka_unit_test(negative_and_overflowing_sizes_are_refused),
-    cmocka_unit_test(a_silent_peer_is_unreachable_in_time),
-    cmocka_unit_test(a_peer_that_hangs_up_is_unreachable_in_time),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

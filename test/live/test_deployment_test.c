@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/test_deployment_test.c - the deployments of the tests, and the network that they may
  * have: one case for each. What else they can do fails in the tests that use it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <hiredis/hiredis.h>
 
@@ -23,11 +21,10 @@ static struct test_server *member(const struct test_set *set, int which)
   return test_set_member(set, which);
 }
 
-static void a_replica_that_is_promoted_leads_the_others_and_stays_it(void **state)
+TEST(a_replica_that_is_promoted_leads_the_others_and_stays_it)
 {
   struct test_set *set = test_set_start(NULL);
 
-  (void)state;
   test_server_kill9(member(set, 0));
   assert_int_equal(test_role_of(member(set, 0)), TEST_ROLE_GONE);
   assert_int_equal(test_set_primary(set), -1);
@@ -50,13 +47,12 @@ static void a_replica_that_is_promoted_leads_the_others_and_stays_it(void **stat
 
 /* ---- sentinels ---- */
 
-static void they_promote_a_replica_of_a_dead_primary(void **state)
+TEST(they_promote_a_replica_of_a_dead_primary)
 {
   struct test_set *set = test_set_start(NULL);
   struct test_sentinels *watch = test_sentinels_start(set, NULL);
   char url[256];
 
-  (void)state;
   assert_int_equal(test_sentinels_count(watch), 3);
   assert_int_equal(test_role_of(test_sentinel(watch, 0)), TEST_ROLE_SENTINEL);
   for (int i = 0; i < 3; i++)
@@ -86,14 +82,13 @@ static const char *on_key(struct test_cluster *c, int which, const char *format,
   return test_server_command(test_cluster_member(c, which), format, key);
 }
 
-static void a_slot_moves_step_by_step(void **state)
+TEST(a_slot_moves_step_by_step)
 {
   enum { SLOT = 42 };
   struct test_cluster *cluster = test_cluster_start(NULL);
   const char *answer;
   char tag[64];
 
-  (void)state;
   test_cluster_name_in(SLOT, "tag", tag, sizeof(tag));
   assert_string_equal(on_key(cluster, 0, "SET {%s}a 1", tag), "OK");
   assert_string_equal(on_key(cluster, 0, "SET {%s}b 2", tag), "OK");
@@ -150,13 +145,12 @@ static bool reaches(const struct test_network *net, int host, const struct test_
   return has_answer;
 }
 
-static void a_link_is_cut_both_ways_or_one_way_and_healed(void **state)
+TEST(a_link_is_cut_both_ways_or_one_way_and_healed)
 {
   struct test_network *net = network_or_skip(3);
   struct test_quorum *q = test_quorum_start(1, NULL, net);
   struct test_server *s = test_quorum_server(q, 0);
 
-  (void)state;
   test_network_split(net, 1 << 0, 1 << 1);
   assert_false(reaches(net, 1, s));
   assert_true(reaches(net, 2, s));
@@ -173,14 +167,4 @@ static void a_link_is_cut_both_ways_or_one_way_and_healed(void **state)
   net = test_network_free(net);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_replica_that_is_promoted_leads_the_others_and_stays_it),
-    cmocka_unit_test(they_promote_a_replica_of_a_dead_primary),
-    cmocka_unit_test(a_slot_moves_step_by_step),
-    cmocka_unit_test(a_link_is_cut_both_ways_or_one_way_and_healed),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/test_proxy_chance_test.c - the tests' own proxy: what a command may meet by
  * chance, each made certain here; and delays and rates that vary. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <signal.h>
@@ -65,11 +63,10 @@ static void stored_is(const char *number)
   assert_string_equal(test_server_command(server, "GET n"), number);
 }
 
-static void a_lost_request_is_not_executed(void **state)
+TEST(a_lost_request_is_not_executed)
 {
   struct test_proxy_chances chances = { .lose_request = ALWAYS, .word = "INCR" };
 
-  (void)state;
   test_proxy_chance(proxy, &chances);
   assert_int_equal(ask("DECR n"), -1);          /* has no chance */
   assert_int_equal(ask("INCR n"), -1);
@@ -81,23 +78,21 @@ static void a_lost_request_is_not_executed(void **state)
   assert_int_equal(ask("INCR n"), 0);
 }
 
-static void a_lost_reply_is_of_a_command_that_was_executed(void **state)
+TEST(a_lost_reply_is_of_a_command_that_was_executed)
 {
   struct test_proxy_chances chances = { .lose_reply = ALWAYS, .word = "INCR" };
 
-  (void)state;
   test_proxy_chance(proxy, &chances);
   assert_int_equal(ask("INCR n"), -1);
   stored_is("1");
   assert_int_equal(test_proxy_counts(proxy).replies_lost, 1);
 }
 
-static void a_doubled_command_is_executed_twice_and_answered_once(void **state)
+TEST(a_doubled_command_is_executed_twice_and_answered_once)
 {
   struct test_proxy_chances chances = { .duplicate = ALWAYS, .word = "INCR" };
   bool was_first = false, was_second = false;
 
-  (void)state;
   test_proxy_chance(proxy, &chances);
   for (long long i = 0; i < 40; i++) {
     long long answer = ask("INCR n");
@@ -111,11 +106,10 @@ static void a_doubled_command_is_executed_twice_and_answered_once(void **state)
   assert_int_equal(test_proxy_counts(proxy).duplicated, 40);
 }
 
-static void a_late_command_is_executed_when_its_client_is_gone(void **state)
+TEST(a_late_command_is_executed_when_its_client_is_gone)
 {
   struct test_proxy_chances chances = { .late = ALWAYS, .late_ms_max = 300, .word = "INCR" };
 
-  (void)state;
   test_proxy_chance(proxy, &chances);
   for (int i = 0; i < 20; i++) {
     assert_int_equal(ask("INCR n"), -1);
@@ -133,11 +127,10 @@ static void a_late_command_is_executed_when_its_client_is_gone(void **state)
     (void)poll(NULL, 0, 1);
 }
 
-static void a_silenced_connection_says_nothing_more(void **state)
+TEST(a_silenced_connection_says_nothing_more)
 {
   struct test_proxy_chances chances = { .silence = ALWAYS, .word = "INCR" };
 
-  (void)state;
   test_proxy_chance(proxy, &chances);
   assert_int_equal(redisSetTimeout(c, (struct timeval){ .tv_usec = 50000 }), REDIS_OK);
   assert_int_equal(ask("INCR n"), -1);
@@ -145,12 +138,11 @@ static void a_silenced_connection_says_nothing_more(void **state)
   stored_is("(nil)");
 }
 
-static void chances_are_as_often_as_they_say(void **state)
+TEST(chances_are_as_often_as_they_say)
 {
   struct test_proxy_chances chances = { .seed = 7, .duplicate = 1000, .word = "INCR" };
   uint64_t times;
 
-  (void)state;
   test_proxy_chance(proxy, &chances);
   for (int i = 0; i < 2000; i++)
     (void)ask("INCR n");
@@ -158,11 +150,10 @@ static void chances_are_as_often_as_they_say(void **state)
   assert_true(times > 120 && times < 280);
 }
 
-static void jitter_stays_between_its_bounds_and_keeps_order(void **state)
+TEST(jitter_stays_between_its_bounds_and_keeps_order)
 {
   int64_t least = INT64_MAX, most = 0;
 
-  (void)state;
   test_proxy_jitter(proxy, TEST_TO_CLIENT, 5, 40);
   for (long long i = 1; i <= 20; i++) {
     int64_t before = test_now_ms(), took;
@@ -175,11 +166,10 @@ static void jitter_stays_between_its_bounds_and_keeps_order(void **state)
   assert_true(least >= 4 && most > least + 5);
 }
 
-static void a_rate_is_not_exceeded(void **state)
+TEST(a_rate_is_not_exceeded)
 {
   int64_t before;
 
-  (void)state;
   assert_string_equal(test_server_command(server, "SET k %b", "0123456789", (size_t)10), "OK");
   assert_string_equal(test_server_command(server, "SETRANGE k 4999 x"), "5000");
   test_proxy_rate(proxy, TEST_TO_CLIENT, 20000);
@@ -191,18 +181,6 @@ static void a_rate_is_not_exceeded(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(a_lost_request_is_not_executed),
-    CASE(a_lost_reply_is_of_a_command_that_was_executed),
-    CASE(a_doubled_command_is_executed_twice_and_answered_once),
-    CASE(a_late_command_is_executed_when_its_client_is_gone),
-    CASE(a_silenced_connection_says_nothing_more),
-    CASE(chances_are_as_often_as_they_say),
-    CASE(jitter_stays_between_its_bounds_and_keeps_order),
-    CASE(a_rate_is_not_exceeded),
-  };
-
   (void)signal(SIGPIPE, SIG_IGN);     /* hiredis raises it */
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, setup, teardown);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/test_proxy_test.c - the tests' own proxy: each fault does what it says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <poll.h>
@@ -97,11 +95,10 @@ static bool is_reset(redisContext *c)
   return recv(c->fd, &byte, 1, 0) < 0 && errno == ECONNRESET;
 }
 
-static void without_a_fault_it_is_not_noticed(void **state)
+TEST(without_a_fault_it_is_not_noticed)
 {
   redisContext *a = open_unix(), *b = open_tcp();
 
-  (void)state;
   assert_string_equal(ask(a, "SET k v"), "OK");
   assert_string_equal(ask(b, "GET k"), "v");
   assert_int_equal(test_proxy_counts(proxy).connections, 2);
@@ -109,12 +106,11 @@ static void without_a_fault_it_is_not_noticed(void **state)
   redisFree(b);
 }
 
-static void megabytes_pass_whole(void **state)
+TEST(megabytes_pass_whole)
 {
   redisContext *c = open_unix();
   redisReply *reply;
 
-  (void)state;
   assert_string_equal(ask(c, "SETRANGE k 5999999 x"), "6000000");
   reply = redisCommand(c, "GET k");
   assert_int_equal(reply->len, 6000000);
@@ -123,21 +119,19 @@ static void megabytes_pass_whole(void **state)
   redisFree(c);
 }
 
-static void the_end_of_a_connection_passes(void **state)
+TEST(the_end_of_a_connection_passes)
 {
   redisContext *c = open_unix();
 
-  (void)state;
   assert_string_equal(ask(c, "QUIT"), "OK");
   assert_string_equal(ask(c, "PING"), "(error)");
   redisFree(c);
 }
 
-static void a_black_hole_is_silent_about_bytes_and_ends(void **state)
+TEST(a_black_hole_is_silent_about_bytes_and_ends)
 {
   redisContext *c = open_tcp(), *d;
 
-  (void)state;
   assert_string_equal(ask(c, "PING"), "PONG");
   test_proxy_black_hole(proxy, TEST_TO_CLIENT);
   send_command(c, "SET k v");
@@ -154,11 +148,10 @@ static void a_black_hole_is_silent_about_bytes_and_ends(void **state)
   redisFree(d);
 }
 
-static void a_black_hole_to_the_server_keeps_requests_from_it(void **state)
+TEST(a_black_hole_to_the_server_keeps_requests_from_it)
 {
   redisContext *c = open_unix();
 
-  (void)state;
   test_proxy_black_hole(proxy, TEST_TO_SERVER);
   send_command(c, "SET k v");
   assert_true(test_proxy_wait_for_drops(proxy, TEST_TO_SERVER, 27, LONG_MS));
@@ -166,11 +159,10 @@ static void a_black_hole_to_the_server_keeps_requests_from_it(void **state)
   redisFree(c);
 }
 
-static void held_bytes_go_on_later(void **state)
+TEST(held_bytes_go_on_later)
 {
   redisContext *c = open_unix();
 
-  (void)state;
   assert_string_equal(ask(c, "PING"), "PONG");
   test_proxy_hold(proxy, TEST_BOTH);
   send_command(c, "SET k v");
@@ -182,12 +174,11 @@ static void held_bytes_go_on_later(void **state)
   redisFree(c);
 }
 
-static void delays_add_up_both_ways(void **state)
+TEST(delays_add_up_both_ways)
 {
   redisContext *c = open_unix();
   int64_t before;
 
-  (void)state;
   test_proxy_delay(proxy, TEST_TO_SERVER, 30);
   before = test_now_ms();
   assert_string_equal(ask(c, "PING"), "PONG");
@@ -199,13 +190,12 @@ static void delays_add_up_both_ways(void **state)
   redisFree(c);
 }
 
-static void trickled_bytes_come_one_by_one(void **state)
+TEST(trickled_bytes_come_one_by_one)
 {
   redisContext *c = open_unix();
   int reads = 0;
   char bytes[64];
 
-  (void)state;
   test_proxy_trickle(proxy, TEST_BOTH);
   send_command(c, "PING");
   for (size_t size = 0; size < 7; reads++) {
@@ -218,11 +208,10 @@ static void trickled_bytes_come_one_by_one(void **state)
   redisFree(c);
 }
 
-static void a_cut_resets_every_connection(void **state)
+TEST(a_cut_resets_every_connection)
 {
   redisContext *a = open_tcp(), *b = open_unix();
 
-  (void)state;
   assert_string_equal(ask(a, "PING"), "PONG");
   assert_string_equal(ask(b, "PING"), "PONG");
   test_proxy_cut(proxy);
@@ -233,14 +222,13 @@ static void a_cut_resets_every_connection(void **state)
   redisFree(b);
 }
 
-static void a_cut_after_n_bytes_lets_exactly_n_through(void **state)
+TEST(a_cut_after_n_bytes_lets_exactly_n_through)
 {
   redisContext *c = open_unix();
   char bytes[64];
   size_t size = 0;
   ssize_t more;
 
-  (void)state;
   test_proxy_cut_after(proxy, TEST_TO_CLIENT, 10);
   send_command(c, "PING");
   send_command(c, "PING");
@@ -252,11 +240,10 @@ static void a_cut_after_n_bytes_lets_exactly_n_through(void **state)
   redisFree(c);
 }
 
-static void exactly_k_replies_are_swallowed_and_then_it_is_cut(void **state)
+TEST(exactly_k_replies_are_swallowed_and_then_it_is_cut)
 {
   redisContext *c = open_unix();
 
-  (void)state;
   assert_string_equal(ask(c, "INCR n"), "1");
   test_proxy_swallow_replies(proxy, 2);
   send_command(c, "INCR n");
@@ -272,11 +259,10 @@ static void exactly_k_replies_are_swallowed_and_then_it_is_cut(void **state)
   redisFree(c);
 }
 
-static void the_reply_to_a_word_is_lost_after_execution(void **state)
+TEST(the_reply_to_a_word_is_lost_after_execution)
 {
   redisContext *a = open_unix(), *b = open_unix();
 
-  (void)state;
   test_proxy_lose_reply_to(proxy, "INCR");
   assert_string_equal(ask(a, "SET n 5"), "OK");
   assert_string_equal(ask(a, "INCR n"), "(error)");
@@ -286,11 +272,10 @@ static void the_reply_to_a_word_is_lost_after_execution(void **state)
   redisFree(b);
 }
 
-static void the_word_is_found_across_pieces(void **state)
+TEST(the_word_is_found_across_pieces)
 {
   redisContext *c = open_unix();
 
-  (void)state;
   test_proxy_lose_reply_to(proxy, "INCR");
   assert_int_equal(send(c->fd, "*2\r\n$4\r\nIN", 10, 0), 10);
   test_proxy_pass(proxy, TEST_BOTH);
@@ -302,11 +287,10 @@ static void the_word_is_found_across_pieces(void **state)
   redisFree(c);
 }
 
-static void faults_can_be_for_some_connections_only(void **state)
+TEST(faults_can_be_for_some_connections_only)
 {
   redisContext *inbox = open_unix(), *commands = open_unix();
 
-  (void)state;
   send_command(inbox, "SUBSCRIBE c");
   assert_true(hears_within(inbox, LONG_MS));
   test_proxy_only(proxy, "SUBSCRIBE");
@@ -317,11 +301,10 @@ static void faults_can_be_for_some_connections_only(void **state)
   redisFree(commands);
 }
 
-static void refusing_keeps_old_connections_and_takes_no_new_ones(void **state)
+TEST(refusing_keeps_old_connections_and_takes_no_new_ones)
 {
   redisContext *c = open_unix(), *refused;
 
-  (void)state;
   assert_string_equal(ask(c, "PING"), "PONG");
   test_proxy_refuse(proxy, true);
   refused = redisConnect("127.0.0.1", test_proxy_port(proxy));
@@ -337,25 +320,6 @@ static void refusing_keeps_old_connections_and_takes_no_new_ones(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(without_a_fault_it_is_not_noticed),
-    CASE(megabytes_pass_whole),
-    CASE(the_end_of_a_connection_passes),
-    CASE(a_black_hole_is_silent_about_bytes_and_ends),
-    CASE(a_black_hole_to_the_server_keeps_requests_from_it),
-    CASE(held_bytes_go_on_later),
-    CASE(delays_add_up_both_ways),
-    CASE(trickled_bytes_come_one_by_one),
-    CASE(a_cut_resets_every_connection),
-    CASE(a_cut_after_n_bytes_lets_exactly_n_through),
-    CASE(exactly_k_replies_are_swallowed_and_then_it_is_cut),
-    CASE(the_reply_to_a_word_is_lost_after_execution),
-    CASE(the_word_is_found_across_pieces),
-    CASE(faults_can_be_for_some_connections_only),
-    CASE(refusing_keeps_old_connections_and_takes_no_new_ones),
-  };
-
   (void)signal(SIGPIPE, SIG_IGN);     /* hiredis raises it */
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, setup, teardown);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/test_server_test.c - the tests' own servers: one case for each thing that a test
  * would not notice if it did nothing. All else fails in the tests that use it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -61,11 +59,10 @@ static void assert_shifted_by(const struct test_server *s, int64_t ms)
   assert_true(theirs <= after + ms * 1000 + creep);
 }
 
-static void a_frozen_clock_stands_still_until_it_is_thawed(void **state)
+TEST(a_frozen_clock_stands_still_until_it_is_thawed)
 {
   struct test_server *s = start_with_clock();
 
-  (void)state;
   test_server_clock_shift(s, 5000);
   test_server_clock_freeze(s, SOME_DAY_US);
   for (int i = 0; i < 3; i++)
@@ -95,11 +92,10 @@ static void write_keys(const struct test_server *s, int from, int to)
 }
 
 /* A change of the policy syncs with the next write: what came before it is kept. */
-static void what_came_after_the_last_sync_is_lost(void **state)
+TEST(what_came_after_the_last_sync_is_lost)
 {
   struct test_server *s = start_with_power();
 
-  (void)state;
   write_keys(s, 0, 20);
   assert_string_equal(test_server_command(s, "CONFIG SET appendfsync always"), "OK");
   write_keys(s, 20, 21);
@@ -144,13 +140,12 @@ static struct news start_in_a_child_that_is_killed(void)
   return news;
 }
 
-static void it_dies_with_a_killed_test_and_the_next_one_sweeps(void **state)
+TEST(it_dies_with_a_killed_test_and_the_next_one_sweeps)
 {
   struct news news = start_in_a_child_that_is_killed();
   pid_t child;
   int how;
 
-  (void)state;
   /* Its new parent reaps it; a zombie still counts as there, so look for its life. */
   for (int tries = 0; tries < 5000 && kill(news.server, 0) == 0; tries++)
     (void)usleep(1000);
@@ -167,15 +162,9 @@ static void it_dies_with_a_killed_test_and_the_next_one_sweeps(void **state)
 
 int main(int count, char **arguments)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_frozen_clock_stands_still_until_it_is_thawed),
-    cmocka_unit_test(what_came_after_the_last_sync_is_lost),
-    cmocka_unit_test(it_dies_with_a_killed_test_and_the_next_one_sweeps),
-  };
-
   if (count > 1 && strcmp(arguments[1], "sweep") == 0) {
     (void)test_server_stop(test_server_start());
     return 0;
   }
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/thread_errors_test.c - whose an error is: of the thread that called, of the
  * callback's own operation; and that a client is a handle as a hold is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/dibs.h>
 #include <poll.h>
@@ -57,13 +55,12 @@ static void *take_permits_of_nothing(void *data)
   return NULL;
 }
 
-static void an_error_is_of_the_thread_that_called(void **state)
+TEST(an_error_is_of_the_thread_that_called)
 {
   live_needs_keys();
   pthread_t one, other;
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_READ("a-rw-name"), NULL, &hold), DIBS_OK);
   assert_int_equal(pthread_create(&one, NULL, lock_what_is_no_mutex, NULL), 0);
   assert_int_equal(pthread_create(&other, NULL, take_permits_of_nothing, NULL), 0);
@@ -83,14 +80,13 @@ static void expect_last(dibs_status status)
   assert_int_equal(e.text[0] == 0, status == DIBS_OK);
 }
 
-static void each_call_replaces_what_the_one_before_left(void **state)
+TEST(each_call_replaces_what_the_one_before_left)
 {
   live_needs_keys();
   dibs_client *other = live_open(live_url());
   dibs_lock_options short_wait = live_lock_options(30000, 50);
   dibs_hold *hold = NULL, *none = NULL, *stale;
 
-  (void)state;
   assert_int_equal(dibs_lock(client, "", NULL, &none), DIBS_ERR_ARGUMENT);
   expect_last(DIBS_ERR_ARGUMENT);
   live_expect(other, dibs_lock(other, "taken", NULL, &hold), DIBS_OK);
@@ -148,12 +144,11 @@ static bool was_reported(void *data)
   return atomic_load(&((struct told *)data)->count) > 0;
 }
 
-static void a_callback_gets_the_error_of_its_own_operation(void **state)
+TEST(a_callback_gets_the_error_of_its_own_operation)
 {
   struct told kind = { .count = 0 }, permits = { .count = 0 }, fine = { .count = 0 };
   dibs_hold *hold = NULL;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_READ("rw"), NULL, &hold), DIBS_OK);
   live_expect_ok(dibs_lock_async(client, "rw", NULL, on_lock, &kind, NULL));
   live_expect_ok(dibs_acquire_async(client, DIBS_PERMITS("none", 1), NULL, on_lock, &permits,
@@ -175,14 +170,13 @@ static void a_callback_gets_the_error_of_its_own_operation(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
-static void a_loss_says_what_was_lost_and_why(void **state)
+TEST(a_loss_says_what_was_lost_and_why)
 {
   dibs_lock_options o = live_lock_options(30000, 0);
   struct told t = { .count = 0 };
   dibs_inspection *seen = NULL;
   dibs_hold *hold = NULL;
 
-  (void)state;
   o.on_lost = on_lost;
   o.on_lost_data = &t;
   live_expect(client, dibs_lock(client, "orders/7", &o, &hold), DIBS_OK);
@@ -196,7 +190,7 @@ static void a_loss_says_what_was_lost_and_why(void **state)
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void a_hold_knows_its_names(void **state)
+TEST(a_hold_knows_its_names)
 {
   static const char *const names[] = { "b", "a", "long name", "a" };
   const dibs_bytes bytes = { "x\0y", 3 };
@@ -204,7 +198,6 @@ static void a_hold_knows_its_names(void **state)
   dibs_hold *hold = NULL;
   size_t size = 0;
 
-  (void)state;
   live_expect(client, dibs_acquire(client, DIBS_LOCKS(&bytes, 1), NULL, &hold), DIBS_OK);
   live_expect(client, dibs_hold_name(hold, 0, NULL, 0, &size), DIBS_OK);
   assert_int_equal(size, 3);
@@ -224,13 +217,12 @@ static void a_hold_knows_its_names(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
-static void a_hold_says_what_it_is(void **state)
+TEST(a_hold_says_what_it_is)
 {
   dibs_lock_options fixed = live_lock_options(30000, 0);
   dibs_hold_info info = DIBS_HOLD_INFO_INIT, small;
   dibs_hold *hold = NULL;
 
-  (void)state;
   fixed.flags = DIBS_LOCK_FIXED;
   live_expect(client, dibs_lock(client, "what", &fixed, &hold), DIBS_OK);
   live_expect(client, dibs_hold_get_info(hold, &info), DIBS_OK);
@@ -281,13 +273,12 @@ static void expect_refused(dibs_client *c, dibs_status wanted)
   assert_null(dibs_close(c));
 }
 
-static void a_closed_or_invented_client_is_refused(void **state)
+TEST(a_closed_or_invented_client_is_refused)
 {
   dibs_client *closed = live_open(live_url());
   char memory[64] = { 0 };
   dibs_client *other;
 
-  (void)state;
   assert_null(dibs_close(closed));
   expect_refused(closed, DIBS_ERR_STALE);
   other = live_open(live_url());             /* gets its place in the table */
@@ -330,11 +321,10 @@ static void *close_it(void *data)
   return NULL;
 }
 
-static void closing_while_others_call_and_close_ends_them_stale(void **state)
+TEST(closing_while_others_call_and_close_ends_them_stale)
 {
   pthread_t callers[4], closers[2];
 
-  (void)state;
   for (int round = 0; round < 20; round++) {
     struct shared s = { .client = live_open(live_url()) };
 
@@ -357,12 +347,11 @@ static bool is_cut(void *c)
   return !dibs_is_connected(c);
 }
 
-static void it_tells_whether_a_server_is_there(void **state)
+TEST(it_tells_whether_a_server_is_there)
 {
   struct test_server *s = test_server_start();
   dibs_client *c = live_open(test_server_url(s));
 
-  (void)state;
   assert_false(dibs_is_connected(c));
   live_expect(c, dibs_ping(c, 0, NULL), DIBS_OK);
   assert_true(dibs_is_connected(c));
@@ -372,19 +361,4 @@ static void it_tells_whether_a_server_is_there(void **state)
   s = test_server_stop(s);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_error_is_of_the_thread_that_called),
-    cmocka_unit_test(each_call_replaces_what_the_one_before_left),
-    cmocka_unit_test(a_callback_gets_the_error_of_its_own_operation),
-    cmocka_unit_test(a_loss_says_what_was_lost_and_why),
-    cmocka_unit_test(a_hold_knows_its_names),
-    cmocka_unit_test(a_hold_says_what_it_is),
-    cmocka_unit_test(a_closed_or_invented_client_is_refused),
-    cmocka_unit_test(closing_while_others_call_and_close_ends_them_stale),
-    cmocka_unit_test(it_tells_whether_a_server_is_there),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

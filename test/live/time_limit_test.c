@@ -2,13 +2,11 @@
 /* test/live/time_limit_test.c - every exported function that waits for a server has one limit and
  * keeps it, as <dibs/client.h> lists them: with a server that is stopped, from a client that was
  * connected before and from a new one. Those that do not wait return at once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "call_limits.h"
 
@@ -57,9 +55,8 @@ static void *with_a_stopped_server_of_its_own(void *data)
   return NULL;
 }
 
-static void every_call_keeps_its_limit_when_the_server_is_stopped(void **state)
+TEST(every_call_keeps_its_limit_when_the_server_is_stopped)
 {
-  (void)state;
   client = open_at(live_url());
   live_expect_free(client, "warm", LIVE_LONG_MS);
   test_server_pause(live_server);
@@ -68,9 +65,8 @@ static void every_call_keeps_its_limit_when_the_server_is_stopped(void **state)
   client = dibs_close(client);
 }
 
-static void every_call_of_a_new_client_keeps_its_limit(void **state)
+TEST(every_call_of_a_new_client_keeps_its_limit)
 {
-  (void)state;
   test_server_pause(live_server);
   run_all(with_a_stopped_server_of_its_own);
   test_server_resume(live_server);
@@ -95,12 +91,11 @@ static void in_time(const char *name, int64_t begun_ms, const stall_mark *stalls
     in_time(#call, begun, &stalls, limit_ms); \
   } while (0)
 
-static void the_end_of_a_hold_keeps_its_limit(void **state)
+TEST(the_end_of_a_hold_keeps_its_limit)
 {
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
   dibs_hold *held, *led, *published;
 
-  (void)state;
   client = open_at(live_url());
   held = live_lock(client, "held", 60000);
   (void)live_lock(client, "held too", 60000);
@@ -115,13 +110,12 @@ static void the_end_of_a_hold_keeps_its_limit(void **state)
   test_server_resume(live_server);
 }
 
-static void the_limit_of_a_call_can_be_set(void **state)
+TEST(the_limit_of_a_call_can_be_set)
 {
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
   dibs_inspection *seen;
   dibs_hold *led;
 
-  (void)state;
   client = open_at(live_url());
   live_expect(client, dibs_acquire(client, DIBS_LEAD("limited", "v"), &o, &led), DIBS_OK);
   assert_int_equal(dibs_client_set_call_timeout(client, -1), DIBS_ERR_ARGUMENT);
@@ -145,7 +139,7 @@ static void *waits_long(void *data)
   return NULL;
 }
 
-static void what_does_not_wait_returns_at_once(void **state)
+TEST(what_does_not_wait_returns_at_once)
 {
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
   dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
@@ -156,7 +150,6 @@ static void what_does_not_wait_returns_at_once(void **state)
   dibs_hold *held, *written;
   pthread_t waits;
 
-  (void)state;
   client = open_at(live_url());
   held = live_lock(client, "at once", 60000);
   live_expect(client, dibs_acquire(client, DIBS_WRITE("written"), &o, &written), DIBS_OK);
@@ -211,13 +204,6 @@ int main(void)
 {
   if (live_is_beyond(LIVE_ONE))
     return 0;
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_teardown(every_call_keeps_its_limit_when_the_server_is_stopped, go_on),
-    cmocka_unit_test_teardown(every_call_of_a_new_client_keeps_its_limit, go_on),
-    cmocka_unit_test_teardown(the_end_of_a_hold_keeps_its_limit, go_on),
-    cmocka_unit_test_teardown(the_limit_of_a_call_can_be_set, go_on),
-    cmocka_unit_test_teardown(what_does_not_wait_returns_at_once, go_on),
-  };
 
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run(setup, teardown, NULL, go_on);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/token_test.c - tokens of locks, shared resources and sets in another client's
  * hands: renewed, released, gone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -63,13 +61,12 @@ static dibs_hold *take_set(void)
 /* ---- stories ---- */
 
 /* Its token would end what the other hold believes in. */
-static void one_of_two_nested_holds_is_not_detached(void **state)
+TEST(one_of_two_nested_holds_is_not_detached)
 {
   char token[DIBS_TOKEN_SIZE];
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *outer = NULL, *inner = NULL;
 
-  (void)state;
   o.owner = "me";
   o.owner_size = 2;
   live_expect(a, dibs_lock(a, "nested", &o, &outer), DIBS_OK);
@@ -84,11 +81,10 @@ static void one_of_two_nested_holds_is_not_detached(void **state)
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
 }
 
-static void a_set_is_renewed_and_released_by_its_token(void **state)
+TEST(a_set_is_renewed_and_released_by_its_token)
 {
   const char *token = detach(take_set());
 
-  (void)state;
   assert_int_equal(strncmp(token, "many:", 5), 0);
   expect_renewed(token);
   for (int i = 0; i < 3; i++)
@@ -99,13 +95,12 @@ static void a_set_is_renewed_and_released_by_its_token(void **state)
   live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_LOST);
 }
 
-static void a_set_that_lost_one_member_is_gone(void **state)
+TEST(a_set_that_lost_one_member_is_gone)
 {
   live_needs_keys();
   const char *token = detach(take_set());
   dibs_hold *taker;
 
-  (void)state;
   test_server_command(live_server, "DEL %s", "dibs:m:{b}");
   live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_LOST);
   taker = live_lock(a, "b", TTL_MS);
@@ -117,23 +112,21 @@ static void a_set_that_lost_one_member_is_gone(void **state)
   assert_int_equal(dibs_release(taker), DIBS_OK);
 }
 
-static void a_lock_with_colons_in_its_name_is_found_by_its_token(void **state)
+TEST(a_lock_with_colons_in_its_name_is_found_by_its_token)
 {
   const char *token = detach(live_lock(a, "jobs:nightly", TTL_MS));
 
-  (void)state;
   expect_renewed(token);
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
   assert_int_equal(live_try(a, "jobs:nightly"), DIBS_OK);
 }
 
-static void a_writers_token_renews_it_and_does_not_make_it_a_reader(void **state)
+TEST(a_writers_token_renews_it_and_does_not_make_it_a_reader)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL, *none = NULL;
   const char *token;
 
-  (void)state;
   live_expect(a, dibs_acquire(a, DIBS_WRITE("page"), &o, &hold), DIBS_OK);
   token = detach(hold);
   assert_int_equal(strncmp(token, "share:", 6), 0);
@@ -144,13 +137,12 @@ static void a_writers_token_renews_it_and_does_not_make_it_a_reader(void **state
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void a_readers_token_renews_and_releases_it(void **state)
+TEST(a_readers_token_renews_and_releases_it)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL, *none = NULL;
   const char *token;
 
-  (void)state;
   live_expect(a, dibs_acquire(a, DIBS_READ("page"), &o, &hold), DIBS_OK);
   token = detach(hold);
   expect_renewed(token);
@@ -161,13 +153,12 @@ static void a_readers_token_renews_and_releases_it(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static void permits_are_given_back_by_their_token(void **state)
+TEST(permits_are_given_back_by_their_token)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL, *none = NULL;
   const char *token;
 
-  (void)state;
   live_expect(a, dibs_semaphore_set(a, dibs_text("pool"), 3, 0, NULL), DIBS_OK);
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("pool", 2), &o, &hold), DIBS_OK);
   token = detach(hold);
@@ -179,11 +170,10 @@ static void permits_are_given_back_by_their_token(void **state)
   live_expect(a, dibs_semaphore_delete(a, dibs_text("pool")), DIBS_OK);
 }
 
-static void scripts_that_the_server_forgot_are_sent_again(void **state)
+TEST(scripts_that_the_server_forgot_are_sent_again)
 {
   const char *token;
 
-  (void)state;
   test_server_command(live_server, "SCRIPT FLUSH");
   token = detach(take_set());
   test_server_command(live_server, "SCRIPT FLUSH");
@@ -193,7 +183,7 @@ static void scripts_that_the_server_forgot_are_sent_again(void **state)
   assert_int_equal(live_try(a, "b"), DIBS_OK);
 }
 
-static void a_set_too_long_for_a_token_is_held_all_the_same(void **state)
+TEST(a_set_too_long_for_a_token_is_held_all_the_same)
 {
   static char bytes[5][DIBS_NAME_MAX + 1];
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
@@ -201,7 +191,6 @@ static void a_set_too_long_for_a_token_is_held_all_the_same(void **state)
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *hold = NULL;
 
-  (void)state;
   for (int i = 0; i < 5; i++) {
     memset(bytes[i], 'n', DIBS_NAME_MAX);
     bytes[i][0] = (char)('a' + i);
@@ -214,9 +203,8 @@ static void a_set_too_long_for_a_token_is_held_all_the_same(void **state)
   assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_STALE);
 }
 
-static void other_texts_are_refused(void **state)
+TEST(other_texts_are_refused)
 {
-  (void)state;
   live_expect(b, dibs_token_release(b, "many:AAAAAAAAAAAAAAAAAAAAAA:1:2:a"),
               DIBS_ERR_ARGUMENT);
   live_expect(b, dibs_token_renew(b, "share:AAAAAAAAAAAAAAAAAAAAAA:1:2:a:b", TTL_MS, NULL),
@@ -233,12 +221,11 @@ static void expect_unsupported(dibs_client *c, const char *token)
   live_expect_words(c, "has no ");
 }
 
-static void a_token_of_a_kind_that_the_dialect_has_not_is_refused(void **state)
+TEST(a_token_of_a_kind_that_the_dialect_has_not_is_refused)
 {
   static const dibs_dialect dialects[] = { DIBS_DIALECT_REDISSON, DIBS_DIALECT_SPRING,
                                            DIBS_DIALECT_PLAIN };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
     dibs_options o = live_options();
     dibs_client *c;
@@ -253,22 +240,4 @@ static void a_token_of_a_kind_that_the_dialect_has_not_is_refused(void **state)
   }
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(one_of_two_nested_holds_is_not_detached),
-    CASE(a_set_is_renewed_and_released_by_its_token),
-    CASE(a_set_that_lost_one_member_is_gone),
-    CASE(a_lock_with_colons_in_its_name_is_found_by_its_token),
-    CASE(a_writers_token_renews_it_and_does_not_make_it_a_reader),
-    CASE(a_readers_token_renews_and_releases_it),
-    CASE(permits_are_given_back_by_their_token),
-    CASE(scripts_that_the_server_forgot_are_sent_again),
-    CASE(a_set_too_long_for_a_token_is_held_all_the_same),
-    CASE(other_texts_are_refused),
-    CASE(a_token_of_a_kind_that_the_dialect_has_not_is_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

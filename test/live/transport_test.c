@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/transport_test.c - the same lock over a unix socket, TCP and TLS; and what TLS and
  * passwords refuse, in words that hide the password. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "authority.h"
 #include "deployment.h"
@@ -92,37 +90,33 @@ static void works(const struct test_server *s, const char *url, const dibs_optio
   live_expect_clean(s);
 }
 
-static void a_unix_socket_works(void **state)
+TEST(a_unix_socket_works)
 {
   dibs_options o = live_options();
 
-  (void)state;
   works(plain, test_server_unix_url(plain), &o);
 }
 
-static void tcp_works(void **state)
+TEST(tcp_works)
 {
   dibs_options o = live_options();
 
-  (void)state;
   works(plain, test_server_tcp_url(plain), &o);
 }
 
-static void tls_works(void **state)
+TEST(tls_works)
 {
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_ca(tls);
   works(tls, test_server_tcp_url(tls), &o);
 }
 
-static void mutual_tls_works(void **state)
+TEST(mutual_tls_works)
 {
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_ca(mutual);
   o.cert_file = test_server_client_certificate(mutual);
@@ -130,14 +124,13 @@ static void mutual_tls_works(void **state)
   works(mutual, test_server_tcp_url(mutual), &o);
 }
 
-static void ipv6_works(void **state)
+TEST(ipv6_works)
 {
   struct test_server_options so = { .address = "::1", .has_tls = true };
   dibs_options o = live_options();
   struct test_server *s;
   char url[64];
 
-  (void)state;
   need_tls();
   if (access("/proc/net/if_inet6", F_OK) != 0)
     skip();
@@ -149,7 +142,7 @@ static void ipv6_works(void **state)
 }
 
 /* A certificate that is right for another name than the one dialled: sni gives it. */
-static void a_name_beside_the_url_works(void **state)
+TEST(a_name_beside_the_url_works)
 {
   struct test_server_options so = { .has_tls = true, .authority = authority,
                                     .certificate = TEST_CERTIFICATE_WRONG_HOST };
@@ -157,7 +150,6 @@ static void a_name_beside_the_url_works(void **state)
   dibs_options o = live_options();
   char url[96];
 
-  (void)state;
   need_tls();
   s = test_server_start_with(&so);
   o.ca_file = test_server_ca(s);
@@ -169,12 +161,11 @@ static void a_name_beside_the_url_works(void **state)
   s = test_server_stop(s);
 }
 
-static void a_password_works(void **state)
+TEST(a_password_works)
 {
   dibs_options o = live_options();
   char url[256];
 
-  (void)state;
   o.password = SECRET;
   works(locked, test_server_tcp_url(locked), &o);
   o.password = NULL;
@@ -182,12 +173,11 @@ static void a_password_works(void **state)
   works(locked, url, &o);
 }
 
-static void bytes_that_come_one_by_one_work(void **state)
+TEST(bytes_that_come_one_by_one_work)
 {
   struct test_proxy *proxy;
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   proxy = test_proxy_start(tls);
   o.ca_file = test_server_ca(tls);
@@ -235,11 +225,10 @@ static void fails(const char *url, const dibs_options *options, dibs_status stat
   client = dibs_close(client);
 }
 
-static void an_unknown_authority_is_refused(void **state)
+TEST(an_unknown_authority_is_refused)
 {
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_foreign_ca(tls);
   fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "certificate");
@@ -247,18 +236,17 @@ static void an_unknown_authority_is_refused(void **state)
   fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "certificate");
 }
 
-static void a_wrong_host_name_is_refused(void **state)
+TEST(a_wrong_host_name_is_refused)
 {
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_ca(tls);
   o.server_name = "elsewhere.example";
   fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "elsewhere.example");
 }
 
-static void a_server_with_a_bad_certificate_is_refused(void **state)
+TEST(a_server_with_a_bad_certificate_is_refused)
 {
   static const struct { enum test_certificate which; const char *word; } bad[] = {
     { TEST_CERTIFICATE_EXPIRED, "expired" },
@@ -266,7 +254,6 @@ static void a_server_with_a_bad_certificate_is_refused(void **state)
   };
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   for (size_t i = 0; i < 2; i++) {
     struct test_server_options so = { .has_tls = true, .authority = authority,
@@ -280,11 +267,10 @@ static void a_server_with_a_bad_certificate_is_refused(void **state)
 }
 
 /* What the server says of ours: it comes behind the handshake, with TLS 1.3. */
-static void a_bad_client_certificate_is_refused(void **state)
+TEST(a_bad_client_certificate_is_refused)
 {
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_ca(mutual);
   o.cert_file = test_authority_expired_client_certificate(authority);
@@ -295,46 +281,42 @@ static void a_bad_client_certificate_is_refused(void **state)
   fails(test_server_tcp_url(mutual), &o, DIBS_ERR_TLS, "alert unknown ca");
 }
 
-static void a_missing_client_certificate_is_refused(void **state)
+TEST(a_missing_client_certificate_is_refused)
 {
   dibs_options o = live_options();
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_ca(mutual);
   fails(test_server_tcp_url(mutual), &o, DIBS_ERR_TLS, "certificate");
 }
 
 /* Each waits for the other to speak: nobody can tell more than that no answer comes. */
-static void tls_with_a_plain_server_ends_in_time(void **state)
+TEST(tls_with_a_plain_server_ends_in_time)
 {
   dibs_options o = live_options();
   char url[64];
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_ca(tls);
   (void)snprintf(url, sizeof(url), "rediss://127.0.0.1:%d", test_server_port(plain));
   fails(url, &o, DIBS_ERR_UNREACHABLE, "answer");
 }
 
-static void a_plain_client_of_a_tls_server_ends_in_time(void **state)
+TEST(a_plain_client_of_a_tls_server_ends_in_time)
 {
   dibs_options o = live_options();
   char url[64];
 
-  (void)state;
   need_tls();
   (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(tls));
   fails(url, &o, DIBS_ERR_UNREACHABLE, "");
 }
 
-static void a_wrong_password_is_refused_and_not_shown(void **state)
+TEST(a_wrong_password_is_refused_and_not_shown)
 {
   dibs_options o = live_options();
   char url[256];
 
-  (void)state;
   o.password = "wrong-and-secret";
   fails(test_server_tcp_url(locked), &o, DIBS_ERR_AUTH, "");
   o.user = "nobody";
@@ -347,14 +329,13 @@ static void a_wrong_password_is_refused_and_not_shown(void **state)
 }
 
 /* Of several servers the node of a fault is the one that failed, not all that were named. */
-static void the_server_to_blame_is_named(void **state)
+TEST(the_server_to_blame_is_named)
 {
   dibs_options o = live_options();
   dibs_client *client;
   dibs_error error = DIBS_ERROR_INIT;
   char url[128], nodes[2][64];
 
-  (void)state;
   need_tls();
   o.ca_file = test_server_foreign_ca(tls);
   (void)snprintf(url, sizeof(url), "rediss://127.0.0.1:%d,127.0.0.1:%d", test_server_port(tls),
@@ -370,13 +351,12 @@ static void the_server_to_blame_is_named(void **state)
   client = dibs_close(client);
 }
 
-static void files_that_cannot_be_used_are_named_at_once(void **state)
+TEST(files_that_cannot_be_used_are_named_at_once)
 {
   dibs_options o = live_options();
   dibs_client *client = NULL;
   dibs_error error = DIBS_ERROR_INIT;
 
-  (void)state;
   need_tls();
   o.ca_file = "/nonexistent/ca.crt";
   assert_int_equal(dibs_open(test_server_tcp_url(tls), &o, &client, &error),
@@ -394,28 +374,4 @@ static void files_that_cannot_be_used_are_named_at_once(void **state)
   assert_null(client);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_unix_socket_works),
-    cmocka_unit_test(tcp_works),
-    cmocka_unit_test(tls_works),
-    cmocka_unit_test(mutual_tls_works),
-    cmocka_unit_test(ipv6_works),
-    cmocka_unit_test(a_name_beside_the_url_works),
-    cmocka_unit_test(a_password_works),
-    cmocka_unit_test(bytes_that_come_one_by_one_work),
-    cmocka_unit_test(an_unknown_authority_is_refused),
-    cmocka_unit_test(a_wrong_host_name_is_refused),
-    cmocka_unit_test(a_server_with_a_bad_certificate_is_refused),
-    cmocka_unit_test(a_bad_client_certificate_is_refused),
-    cmocka_unit_test(a_missing_client_certificate_is_refused),
-    cmocka_unit_test(tls_with_a_plain_server_ends_in_time),
-    cmocka_unit_test(a_plain_client_of_a_tls_server_ends_in_time),
-    cmocka_unit_test(a_wrong_password_is_refused_and_not_shown),
-    cmocka_unit_test(the_server_to_blame_is_named),
-    cmocka_unit_test(files_that_cannot_be_used_are_named_at_once),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/two_threads_test.c - two threads with one client; a tool that looks for races runs
  * this program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "live.h"
 
@@ -28,11 +26,10 @@ static void *lock_and_release(void *own)
   return NULL;
 }
 
-static void two_threads_take_turns(void **state)
+TEST(two_threads_take_turns)
 {
   pthread_t one, other;
 
-  (void)state;
   assert_int_equal(pthread_create(&one, NULL, lock_and_release, "of one"), 0);
   assert_int_equal(pthread_create(&other, NULL, lock_and_release, "of the other"), 0);
   assert_int_equal(pthread_join(one, NULL), 0);
@@ -57,9 +54,4 @@ static int teardown(void **state)
   return live_server_teardown(state);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test(two_threads_take_turns) };
-
-  return cmocka_run_group_tests(tests, open_patiently, teardown);
-}
+RUN_TESTS(open_patiently, teardown)

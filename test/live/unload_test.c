@@ -2,14 +2,12 @@
 /* test/live/unload_test.c - a plugin's host unloads the library while a name is being resolved.
  * This program is not linked with the library; its own getaddrinfo() answers when it is told. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -77,13 +75,12 @@ static void open_ask_and_close(void *library)
   assert_null(close_client(c));
 }
 
-static void a_library_that_still_resolves_a_name_may_be_unloaded(void **state)
+TEST(a_library_that_still_resolves_a_name_may_be_unloaded)
 {
   int64_t until = now_ms() + LONG_MS;
   void *library = dlopen(LIBDIBS, RTLD_NOW | RTLD_LOCAL);
   int resolving;
 
-  (void)state;
   if (library == NULL)
     fail_msg("%s", dlerror());
   open_ask_and_close(library);
@@ -98,11 +95,7 @@ static void a_library_that_still_resolves_a_name_may_be_unloaded(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_library_that_still_resolves_a_name_may_be_unloaded),
-  };
-
   (void)sem_init(&is_asked, 0, 0);
   (void)sem_init(&may_answer, 0, 0);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, NULL, NULL);
 }

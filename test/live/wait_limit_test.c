@@ -3,13 +3,11 @@
  * the server up, down, silent or paused (L7). Each is measured several times, without what
  * the machine let us wait for a processor: the median is within the bound, and half a second
  * more is forgiven once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 #include "proxy.h"
@@ -129,50 +127,45 @@ static void expect_all_waits(dibs_client *c, const char *name, int try_ms)
   expect_waits(c, name, 150, try_ms);
 }
 
-static void a_busy_lock_is_waited_for_as_long_as_told(void **state)
+TEST(a_busy_lock_is_waited_for_as_long_as_told)
 {
   dibs_lock_options o = live_lock_options(5000, 200);
   dibs_hold *hold = NULL;
   int64_t begun = live_now_ms();
 
-  (void)state;
   live_refused(dibs_lock(client, "held", &o, &hold), DIBS_TIMED_OUT);
   assert_true(live_now_ms() - begun >= 200);         /* and not less */
   expect_all_waits(client, "held", 0);
 }
 
-static void a_lock_waits_for_a_dead_server_as_long_as_told(void **state)
+TEST(a_lock_waits_for_a_dead_server_as_long_as_told)
 {
   live_needs_one_server();
-  (void)state;
   test_proxy_refuse(proxy, true);
   test_proxy_cut(proxy);
   expect_all_waits(client, "free", CONNECT_MS);
 }
 
-static void a_lock_waits_for_a_server_never_seen_as_long_as_told(void **state)
+TEST(a_lock_waits_for_a_server_never_seen_as_long_as_told)
 {
   dibs_client *nowhere = open_quick("unix:///nonexistent/dibs.sock");
 
-  (void)state;
   expect_all_waits(nowhere, "free", CONNECT_MS);
   nowhere = dibs_close(nowhere);
 }
 
-static void a_lock_waits_for_a_silent_server_as_long_as_told(void **state)
+TEST(a_lock_waits_for_a_silent_server_as_long_as_told)
 {
   live_needs_one_server();
-  (void)state;
   test_proxy_black_hole(proxy, TEST_BOTH);
   expect_all_waits(client, "free", CONNECT_MS);
 }
 
-static void a_lock_waits_for_a_stopped_server_as_long_as_told(void **state)
+TEST(a_lock_waits_for_a_stopped_server_as_long_as_told)
 {
   live_needs_one_server();
   dibs_client *fresh = open_quick(live_other_url());
 
-  (void)state;
   test_server_pause(live_server);
   expect_waits(client, "free", 50, CONNECT_MS);
   expect_waits(fresh, "free", 50, CONNECT_MS);
@@ -182,23 +175,21 @@ static void a_lock_waits_for_a_stopped_server_as_long_as_told(void **state)
   fresh = dibs_close(fresh);
 }
 
-static void a_lock_waits_for_a_server_under_client_pause_as_long_as_told(void **state)
+TEST(a_lock_waits_for_a_server_under_client_pause_as_long_as_told)
 {
   live_needs_one_server();
-  (void)state;
   assert_string_equal(test_server_command(live_server, "CLIENT PAUSE 8000 WRITE"), "OK");
   expect_waits(client, "free", 50, CONNECT_MS);
   assert_string_equal(test_server_command(live_server, "CLIENT UNPAUSE"), "OK");
   live_expect_free(client, "free", LIVE_LONG_MS);
 }
 
-static void a_release_takes_one_command_timeout_at_most(void **state)
+TEST(a_release_takes_one_command_timeout_at_most)
 {
   live_needs_one_server();
   int64_t took_ms[TIMES];
   char name[16];
 
-  (void)state;
   for (int i = 0; i < TIMES; i++) {
     dibs_hold *hold;
     struct stopwatch watch;
@@ -215,12 +206,11 @@ static void a_release_takes_one_command_timeout_at_most(void **state)
   expect_in_time(took_ms, COMMAND_MS);
 }
 
-static void a_ping_and_a_close_take_no_longer_than_told(void **state)
+TEST(a_ping_and_a_close_take_no_longer_than_told)
 {
   live_needs_one_server();
   int64_t took_ms[TIMES], closed_ms[TIMES];
 
-  (void)state;
   for (int i = 0; i < TIMES; i++) {
     dibs_client *fresh = open_quick(live_url_by(proxy));
     struct stopwatch watch;
@@ -287,14 +277,13 @@ static void expect_all(int32_t wait_ms, dibs_status wanted)
   assert_null(element);
 }
 
-static void a_call_that_may_not_wait_asks_once(void **state)
+TEST_WITH(a_call_that_may_not_wait_asks_once, open_patient, close_client)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   dibs_wait_options w = DIBS_WAIT_OPTIONS_INIT;
   struct live_ask ask;
   dibs_hold *holds[2], *hold = NULL;
 
-  (void)state;
   fill(holds);
   o.wait_ms = w.wait_ms = 0;
   expect_all(0, DIBS_TIMED_OUT);
@@ -312,31 +301,12 @@ static void a_call_that_may_not_wait_asks_once(void **state)
 }
 
 /* `deadline - now`, a little or far too late. */
-static void a_time_to_wait_below_zero_is_refused(void **state)
+TEST_WITH(a_time_to_wait_below_zero_is_refused, open_patient, close_client)
 {
-  (void)state;
   expect_all(-1, DIBS_ERR_ARGUMENT);
   live_expect_words(client, "wait_ms is -1");
   expect_all(INT32_MIN, DIBS_ERR_ARGUMENT);
   expect_all(DIBS_MS_MAX + 1, DIBS_ERR_ARGUMENT);
 }
 
-int main(void)
-{
-#define WITH_CLIENT(test) cmocka_unit_test_setup_teardown(test, open_client, close_client)
-#define PATIENT(test) cmocka_unit_test_setup_teardown(test, open_patient, close_client)
-  const struct CMUnitTest tests[] = {
-    WITH_CLIENT(a_busy_lock_is_waited_for_as_long_as_told),
-    WITH_CLIENT(a_lock_waits_for_a_dead_server_as_long_as_told),
-    WITH_CLIENT(a_lock_waits_for_a_server_never_seen_as_long_as_told),
-    WITH_CLIENT(a_lock_waits_for_a_silent_server_as_long_as_told),
-    WITH_CLIENT(a_lock_waits_for_a_stopped_server_as_long_as_told),
-    WITH_CLIENT(a_lock_waits_for_a_server_under_client_pause_as_long_as_told),
-    WITH_CLIENT(a_release_takes_one_command_timeout_at_most),
-    WITH_CLIENT(a_ping_and_a_close_take_no_longer_than_told),
-    PATIENT(a_call_that_may_not_wait_asks_once),
-    PATIENT(a_time_to_wait_below_zero_is_refused),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS_EACH(setup, teardown, open_client, close_client)

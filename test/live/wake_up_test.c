@@ -2,14 +2,12 @@
 /* test/live/wake_up_test.c - a waiter has the lock within a second of its becoming
  * free, whatever made it free (L2 L3 L11). Many names at once, one holder and one waiter
  * each. DIBS_TEST_SCALE=10: ten thousand runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 #include "stall.h"
@@ -83,9 +81,8 @@ static void expect_woken(int64_t free_at_ms)
   expect_woken_in(free_at_ms, WAKE_MS);
 }
 
-static void a_release_wakes(void **state)
+TEST(a_release_wakes)
 {
-  (void)state;
   for (long run = live_times(20); run > 0; run--) {
     int64_t begun;
 
@@ -98,11 +95,10 @@ static void a_release_wakes(void **state)
 }
 
 /* The message of the release meets a waiter that is just asking or subscribing. */
-static void a_release_in_any_moment_of_the_asking_wakes(void **state)
+TEST(a_release_in_any_moment_of_the_asking_wakes)
 {
   dibs_lock_options wait = live_lock_options(3000, 0);
 
-  (void)state;
   for (long run = live_times(500); run > 0; run--) {
     dibs_hold *hold = live_lock(holder, "moment", 60000);
     struct live_ask ask;
@@ -121,11 +117,10 @@ static void a_release_in_any_moment_of_the_asking_wakes(void **state)
 }
 
 /* The first waiter of a client, so that its inbox is not even connected. */
-static void a_release_during_the_first_subscription_wakes(void **state)
+TEST(a_release_during_the_first_subscription_wakes)
 {
   dibs_lock_options wait = live_lock_options(3000, 0);
 
-  (void)state;
   for (long run = live_times(60); run > 0; run--) {
     dibs_client *fresh = live_open(live_url());
     dibs_hold *hold = live_lock(holder, "fresh", 60000);
@@ -145,9 +140,8 @@ static void a_release_during_the_first_subscription_wakes(void **state)
   }
 }
 
-static void an_expiry_wakes(void **state)
+TEST(an_expiry_wakes)
 {
-  (void)state;
   for (long run = live_times(2); run > 0; run--) {
     int64_t end_ms = 0;
 
@@ -162,10 +156,9 @@ static void an_expiry_wakes(void **state)
   }
 }
 
-static void a_deletion_wakes(void **state)
+TEST(a_deletion_wakes)
 {
   live_needs_keys();
-  (void)state;
   for (long run = live_times(2); run > 0; run--) {
     int64_t begun;
 
@@ -179,10 +172,9 @@ static void a_deletion_wakes(void **state)
   }
 }
 
-static void a_flush_wakes(void **state)
+TEST(a_flush_wakes)
 {
   live_needs_one_view();
-  (void)state;
   for (long run = live_times(2); run > 0; run--) {
     int64_t begun;
 
@@ -196,10 +188,9 @@ static void a_flush_wakes(void **state)
 }
 
 /* The message finds nobody: the poll or the new subscription has to make up for it. */
-static void a_killed_subscriber_is_woken_all_the_same(void **state)
+TEST(a_killed_subscriber_is_woken_all_the_same)
 {
   live_needs_one_view();
-  (void)state;
   for (long run = live_times(5); run > 0; run--) {
     int64_t begun;
 
@@ -213,10 +204,9 @@ static void a_killed_subscriber_is_woken_all_the_same(void **state)
 }
 
 /* In a quorum who lost the message looks again after 1 to 2 s. */
-static void killed_connections_are_woken_all_the_same(void **state)
+TEST(killed_connections_are_woken_all_the_same)
 {
   live_needs_keys();
-  (void)state;
   for (long run = live_times(5); run > 0; run--) {
     int64_t begun;
 
@@ -231,7 +221,7 @@ static void killed_connections_are_woken_all_the_same(void **state)
 }
 
 /* A subscription that the server ended while the connection lives: nobody tells. */
-static void a_waiter_behind_a_dead_one_is_woken(void **state)
+TEST(a_waiter_behind_a_dead_one_is_woken)
 {
   dibs_client *dead = live_open(live_url());
   dibs_lock_options wait = live_lock_options(3000, 0);
@@ -239,7 +229,6 @@ static void a_waiter_behind_a_dead_one_is_woken(void **state)
   struct live_ask first, second;
   int64_t begun;
 
-  (void)state;
   live_ask_init(&first);
   live_ask_init(&second);
   live_ask_begin(&first, dead, "dead-ahead", &wait);
@@ -257,19 +246,4 @@ static void a_waiter_behind_a_dead_one_is_woken(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_release_wakes),
-    cmocka_unit_test(a_release_in_any_moment_of_the_asking_wakes),
-    cmocka_unit_test(a_release_during_the_first_subscription_wakes),
-    cmocka_unit_test(an_expiry_wakes),
-    cmocka_unit_test(a_deletion_wakes),
-    cmocka_unit_test(a_flush_wakes),
-    cmocka_unit_test(a_killed_subscriber_is_woken_all_the_same),
-    cmocka_unit_test(killed_connections_are_woken_all_the_same),
-    cmocka_unit_test(a_waiter_behind_a_dead_one_is_woken),
-  };
-
-  return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

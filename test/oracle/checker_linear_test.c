@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/oracle/checker_linear_test.c - C9: histories that some order of effects explains,
  * and ones that none does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <dibs/status.h>
 
@@ -19,29 +17,26 @@ static int begin(void **state)
   return 0;
 }
 
-static void holds_in_a_row_are_explained(void **state)
+TEST(holds_in_a_row_are_explained)
 {
-  (void)state;
   for (int i = 0; i < 20; i++)
     (void)story_hold(&s, i % 3, i * 10 - 15, i * 10, i * 10 + 9, (uint64_t)i + 1);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
   assert_int_equal(s.findings.examined[CHECK_LINEAR], 40);
 }
 
-static void answers_may_arrive_in_another_order_than_effects(void **state)
+TEST(answers_may_arrive_in_another_order_than_effects)
 {
-  (void)state;
   /* The server handed on from 0 to 1; 1 heard of it before 0 did. */
   (void)story_hold(&s, 0, 0, 1, 50, 1);
   (void)story_hold(&s, 1, 10, 49.5, 60, 2);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
-static void a_try_is_busy_for_somebody_unless_that_is_not_asked(void **state)
+TEST(a_try_is_busy_for_somebody_unless_that_is_not_asked)
 {
   uint64_t call = story_try(&s, 5, 0, 0);
 
-  (void)state;
   story_not(&s, 6, call, DIBS_BUSY);
   (void)story_hold(&s, 1, 10, 20, 30, 2);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 1);
@@ -49,20 +44,18 @@ static void a_try_is_busy_for_somebody_unless_that_is_not_asked(void **state)
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
-static void two_holders_are_not_explained(void **state)
+TEST(two_holders_are_not_explained)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 50, 1);
   (void)story_hold(&s, 1, 10, 20, 30, 2);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 1);
 }
 
-static void fences_decide_who_was_first(void **state)
+TEST(fences_decide_who_was_first)
 {
   uint64_t one = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
   uint64_t other = story_ask(&s, 0, 1, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   /* Both asked at once; whoever was first must have the lower fence. */
   story_got(&s, 10, one, 5, 990);
   story_release(&s, 20, one);
@@ -71,31 +64,28 @@ static void fences_decide_who_was_first(void **state)
   assert_int_equal(story_found(&s, CHECK_LINEAR), 1);
 }
 
-static void a_lease_that_ran_out_explains_the_next(void **state)
+TEST(a_lease_that_ran_out_explains_the_next)
 {
   uint64_t lost = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, lost, 1, 990);
   (void)story_hold(&s, 1, 10, 1000, 1010, 2);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
-static void a_lease_that_had_not_run_out_does_not(void **state)
+TEST(a_lease_that_had_not_run_out_does_not)
 {
   uint64_t lost = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, lost, 1, 990);
   (void)story_hold(&s, 1, 10, 900, 910, 2);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 1);
 }
 
-static void a_release_of_unknown_outcome_may_have_happened_or_not(void **state)
+TEST(a_release_of_unknown_outcome_may_have_happened_or_not)
 {
   uint64_t first = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE), busy;
 
-  (void)state;
   story_got(&s, 1, first, 1, 990);
   story_release(&s, 10, first);
   story_released(&s, 510, first, DIBS_UNKNOWN);
@@ -105,22 +95,20 @@ static void a_release_of_unknown_outcome_may_have_happened_or_not(void **state)
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
-static void busy_while_somebody_holds_is_explained(void **state)
+TEST(busy_while_somebody_holds_is_explained)
 {
   uint64_t try;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 50, 1);
   try = story_try(&s, 10, 1, 0);
   story_not(&s, 11, try, DIBS_BUSY);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
-static void busy_is_explained_also_when_its_answer_comes_behind_that_of_the_release(void **state)
+TEST(busy_is_explained_also_when_its_answer_comes_behind_that_of_the_release)
 {
   uint64_t hold = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE), try;
 
-  (void)state;
   story_got(&s, 1, hold, 1, 990);
   try = story_try(&s, 9, 1, 0);
   story_release(&s, 10, hold);
@@ -129,22 +117,20 @@ static void busy_is_explained_also_when_its_answer_comes_behind_that_of_the_rele
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
-static void busy_while_nobody_holds_is_not(void **state)
+TEST(busy_while_nobody_holds_is_not)
 {
   uint64_t try;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 50, 1);
   try = story_try(&s, 60, 1, 0);
   story_not(&s, 61, try, DIBS_BUSY);
   assert_int_equal(story_found(&s, CHECK_LINEAR), 1);
 }
 
-static void an_ask_that_was_given_up_may_have_held_for_a_while(void **state)
+TEST(an_ask_that_was_given_up_may_have_held_for_a_while)
 {
   uint64_t gone = story_ask(&s, 55, 2, 0, HOLD_EXCLUSIVE), try;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 50, 1);
   story_not(&s, 58, gone, DIBS_CANCELLED);
   try = story_try(&s, 60, 1, 0);
@@ -152,9 +138,8 @@ static void an_ask_that_was_given_up_may_have_held_for_a_while(void **state)
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
-static void a_crowd_of_waiters_is_explained_in_any_order(void **state)
+TEST(a_crowd_of_waiters_is_explained_in_any_order)
 {
-  (void)state;
   /* 40 ask at once and are served by chance: only fences and answers tell the order. */
   for (int i = 0; i < 40; i++) {
     int turn = i * 17 % 40;
@@ -165,34 +150,12 @@ static void a_crowd_of_waiters_is_explained_in_any_order(void **state)
   assert_int_equal(s.findings.examined[CHECK_LINEAR], 80);
 }
 
-static void one_overlap_in_a_crowd_is_found(void **state)
+TEST(one_overlap_in_a_crowd_is_found)
 {
-  (void)state;
   for (int i = 0; i < 40; i++)
     (void)story_hold(&s, i, 0, 1 + i * 10, 9 + i * 10, (uint64_t)i + 1);
   s.records[30 * 4 + 1].at_ns -= 6000000;        /* was answered before 29 let go */
   assert_int_equal(story_found(&s, CHECK_LINEAR), 1);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(holds_in_a_row_are_explained, begin),
-    cmocka_unit_test_setup(answers_may_arrive_in_another_order_than_effects, begin),
-    cmocka_unit_test_setup(a_try_is_busy_for_somebody_unless_that_is_not_asked, begin),
-    cmocka_unit_test_setup(two_holders_are_not_explained, begin),
-    cmocka_unit_test_setup(fences_decide_who_was_first, begin),
-    cmocka_unit_test_setup(a_lease_that_ran_out_explains_the_next, begin),
-    cmocka_unit_test_setup(a_lease_that_had_not_run_out_does_not, begin),
-    cmocka_unit_test_setup(a_release_of_unknown_outcome_may_have_happened_or_not, begin),
-    cmocka_unit_test_setup(busy_while_somebody_holds_is_explained, begin),
-    cmocka_unit_test_setup(
-      busy_is_explained_also_when_its_answer_comes_behind_that_of_the_release, begin),
-    cmocka_unit_test_setup(busy_while_nobody_holds_is_not, begin),
-    cmocka_unit_test_setup(an_ask_that_was_given_up_may_have_held_for_a_while, begin),
-    cmocka_unit_test_setup(a_crowd_of_waiters_is_explained_in_any_order, begin),
-    cmocka_unit_test_setup(one_overlap_in_a_crowd_is_found, begin),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, begin, NULL)

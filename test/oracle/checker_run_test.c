@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/oracle/checker_run_test.c - C10, C13, whole histories, and what goes through
  * files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -36,9 +34,8 @@ static void use(enum usage what, int64_t before, int64_t warm, int64_t end, int6
   story_usage(&s, 0, PHASE_OK, what, after);
 }
 
-static void what_is_given_back_is_no_leak(void **state)
+TEST_WITH(what_is_given_back_is_no_leak, begin, NULL)
 {
-  (void)state;
   use(USAGE_FDS, 8, 14, 14, 8);
   use(USAGE_THREADS, 4, 6, 6, 4);
   use(USAGE_RSS_KIB, 900, 2000, 2100, 2100);
@@ -46,46 +43,40 @@ static void what_is_given_back_is_no_leak(void **state)
   assert_int_equal(s.findings.examined[CHECK_LEAKS], 1);
 }
 
-static void a_descriptor_too_many_is_found(void **state)
+TEST_WITH(a_descriptor_too_many_is_found, begin, NULL)
 {
-  (void)state;
   use(USAGE_FDS, 8, 14, 14, 9);
   assert_int_equal(story_found(&s, CHECK_LEAKS), 1);
 }
 
-static void a_thread_too_many_is_found(void **state)
+TEST_WITH(a_thread_too_many_is_found, begin, NULL)
 {
-  (void)state;
   use(USAGE_THREADS, 4, 6, 6, 5);
   assert_int_equal(story_found(&s, CHECK_LEAKS), 1);
 }
 
-static void memory_that_only_grows_is_found(void **state)
+TEST_WITH(memory_that_only_grows_is_found, begin, NULL)
 {
-  (void)state;
   use(USAGE_RSS_KIB, 900, 2000, 7000, 7000);
   assert_int_equal(story_found(&s, CHECK_LEAKS), 1);
 }
 
-static void connections_of_servers_that_were_down_are_no_leak(void **state)
+TEST_WITH(connections_of_servers_that_were_down_are_no_leak, begin, NULL)
 {
-  (void)state;
   use(USAGE_FDS, 8, 16, 21, 8);
   assert_int_equal(story_found(&s, CHECK_LEAKS), 1);
   s.expects.fds_more = 10;
   assert_int_equal(story_found(&s, CHECK_LEAKS), 0);
 }
 
-static void descriptors_that_pile_up_while_in_use_are_found(void **state)
+TEST_WITH(descriptors_that_pile_up_while_in_use_are_found, begin, NULL)
 {
-  (void)state;
   use(USAGE_FDS, 8, 14, 30, 8);
   assert_int_equal(story_found(&s, CHECK_LEAKS), 1);
 }
 
-static void a_killed_worker_gives_nothing_back_and_leaks_nothing(void **state)
+TEST_WITH(a_killed_worker_gives_nothing_back_and_leaks_nothing, begin, NULL)
 {
-  (void)state;
   story_usage(&s, 0, PHASE_INVOKE, USAGE_FDS, 8);
   story_usage(&s, 0, PHASE_INFO, USAGE_FDS, 14);
   assert_int_equal(story_found(&s, CHECK_LEAKS), 0);
@@ -147,11 +138,10 @@ static size_t found_in(struct history *h, enum check check)
   return found;
 }
 
-static void what_was_written_is_read_again(void **state)
+TEST_WITH(what_was_written_is_read_again, make_directory, remove_directory)
 {
   struct history *h;
 
-  (void)state;
   write_run();
   h = history_load(directory);
   assert_non_null(h);
@@ -165,13 +155,12 @@ static void what_was_written_is_read_again(void **state)
   h = history_free(h);
 }
 
-static void a_marker_that_was_not_reached_is_found(void **state)
+TEST_WITH(a_marker_that_was_not_reached_is_found, make_directory, remove_directory)
 {
   struct recorder *runner;
   struct record mark = { .op = OP_MARK, .phase = PHASE_OK, .lock = 0, .value = 1 };
   struct history *h;
 
-  (void)state;
   write_run();
   runner = recorder_open(directory, RUNNER, 0);
   recorder_put(runner, &mark);
@@ -185,11 +174,10 @@ static void a_marker_that_was_not_reached_is_found(void **state)
   h = history_free(h);
 }
 
-static void too_few_grants_in_faults_are_found(void **state)
+TEST_WITH(too_few_grants_in_faults_are_found, begin, NULL)
 {
   struct history *h;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 10, 1);
   (void)story_fault(&s, FAULT_NETWORK, EVERYBODY, 5, 6);
   h = history_of(s.records, s.count, s.locks, s.lock_count);
@@ -200,23 +188,21 @@ static void too_few_grants_in_faults_are_found(void **state)
   h = history_free(h);
 }
 
-static void a_history_in_which_nothing_was_granted_proves_nothing(void **state)
+TEST_WITH(a_history_in_which_nothing_was_granted_proves_nothing, begin, NULL)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_not(&s, 10, call, 2);
   assert_int_equal(story_found(&s, CHECK_VACUITY), 1);
 }
 
-static void a_record_that_is_missing_is_found(void **state)
+TEST_WITH(a_record_that_is_missing_is_found, make_directory, remove_directory)
 {
   struct history *h;
   char path[300];
   FILE *file;
   struct record r;
 
-  (void)state;
   write_run();
   (void)snprintf(path, sizeof(path), "%s/0-0.history", directory);
   file = fopen(path, "r+e");
@@ -231,12 +217,12 @@ static void a_record_that_is_missing_is_found(void **state)
   h = history_free(h);
 }
 
-static void a_file_cut_within_a_record_is_read_up_to_there(void **state)
+TEST_WITH(a_file_cut_within_a_record_is_read_up_to_there,
+          make_directory, remove_directory)
 {
   struct history *h;
   char path[300];
 
-  (void)state;
   write_run();
   (void)snprintf(path, sizeof(path), "%s/1-0.history", directory);
   assert_int_equal(truncate(path, 3 * (off_t)sizeof(struct record) + 50), 0);
@@ -247,24 +233,22 @@ static void a_file_cut_within_a_record_is_read_up_to_there(void **state)
   h = history_free(h);
 }
 
-static void an_outcome_of_nothing_is_found(void **state)
+TEST_WITH(an_outcome_of_nothing_is_found, begin, NULL)
 {
   struct record r = { .at_ns = 5, .op = OP_LOCK, .phase = PHASE_OK, .call = 3 };
   struct history *h = history_of(&r, 1, s.locks, 1);
 
-  (void)state;
   assert_int_equal(found_in(h, CHECK_WHOLE), 1);
   h = history_free(h);
 }
 
-static void expectations_go_through_the_file(void **state)
+TEST_WITH(expectations_go_through_the_file, make_directory, remove_directory)
 {
   struct expectations written = { .without = CHECK_BIT(CHECK_WAKE), .expects_overlap = true,
                                   .allows_idle_busy = true, .wake_ms_max = 7,
                                   .late_ms_max = 90 }, read;
   struct history *h = calloc(1, sizeof(*h));
 
-  (void)state;
   run_write_expectations(directory, &written);
   assert_true(run_read(directory, h, &read));
   assert_int_equal(read.without, written.without);
@@ -280,12 +264,11 @@ static void expectations_go_through_the_file(void **state)
 
 /* ---- plans and pages ---- */
 
-static void a_plan_goes_through_words(void **state)
+TEST(a_plan_goes_through_words)
 {
   struct plan plan = PLAN_INIT, read;
   char words[600];
 
-  (void)state;
   plan.ttl_ms = 300;
   plan.wait_ms = -1;
   plan.locks = 5;
@@ -301,11 +284,10 @@ static void a_plan_goes_through_words(void **state)
   assert_false(plan_read("ttl=5", &read));
 }
 
-static void the_store_refuses_what_is_older(void **state)
+TEST_WITH(the_store_refuses_what_is_older, make_directory, remove_directory)
 {
   struct page *p = page_make(directory, 1), *same = page_open(directory);
 
-  (void)state;
   assert_int_equal(page_write(p, 0, 10), 0);
   assert_int_equal(page_write(same, 0, 10), 1);
   assert_int_equal(page_write(p, 0, 12), 2);
@@ -317,12 +299,11 @@ static void the_store_refuses_what_is_older(void **state)
   same = page_close(same);
 }
 
-static void the_page_shows_who_else_is_in(void **state)
+TEST_WITH(the_page_shows_who_else_is_in, make_directory, remove_directory)
 {
   struct page *p = page_make(directory, 3);
   int64_t later = history_now_ns() + 1000000000;
 
-  (void)state;
   p->locks[2].limit = 3;
   assert_int_equal(page_enter(p, 0, 1, HOLD_EXCLUSIVE, 1, 5, later), -1);
   assert_int_equal(page_enter(p, 0, 2, HOLD_EXCLUSIVE, 1, 6, later), 1);
@@ -340,35 +321,4 @@ static void the_page_shows_who_else_is_in(void **state)
   p = page_close(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(what_is_given_back_is_no_leak, begin),
-    cmocka_unit_test_setup(connections_of_servers_that_were_down_are_no_leak, begin),
-    cmocka_unit_test_setup(a_descriptor_too_many_is_found, begin),
-    cmocka_unit_test_setup(a_thread_too_many_is_found, begin),
-    cmocka_unit_test_setup(memory_that_only_grows_is_found, begin),
-    cmocka_unit_test_setup(descriptors_that_pile_up_while_in_use_are_found, begin),
-    cmocka_unit_test_setup(a_killed_worker_gives_nothing_back_and_leaks_nothing, begin),
-    cmocka_unit_test_setup_teardown(what_was_written_is_read_again, make_directory,
-                                    remove_directory),
-    cmocka_unit_test_setup_teardown(a_marker_that_was_not_reached_is_found, make_directory,
-                                    remove_directory),
-    cmocka_unit_test_setup(too_few_grants_in_faults_are_found, begin),
-    cmocka_unit_test_setup(a_history_in_which_nothing_was_granted_proves_nothing, begin),
-    cmocka_unit_test_setup_teardown(a_record_that_is_missing_is_found, make_directory,
-                                    remove_directory),
-    cmocka_unit_test_setup_teardown(a_file_cut_within_a_record_is_read_up_to_there,
-                                    make_directory, remove_directory),
-    cmocka_unit_test_setup(an_outcome_of_nothing_is_found, begin),
-    cmocka_unit_test_setup_teardown(expectations_go_through_the_file, make_directory,
-                                    remove_directory),
-    cmocka_unit_test(a_plan_goes_through_words),
-    cmocka_unit_test_setup_teardown(the_store_refuses_what_is_older, make_directory,
-                                    remove_directory),
-    cmocka_unit_test_setup_teardown(the_page_shows_who_else_is_in, make_directory,
-                                    remove_directory),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

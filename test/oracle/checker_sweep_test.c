@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/oracle/checker_sweep_test.c - C1, C2, C5, C6: what overlaps, and what must not be
  * taken for it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "story.h"
 
 static struct story s;
@@ -19,36 +16,32 @@ static int begin(void **state)
 
 /* ---- C1 ---- */
 
-static void one_after_the_other_is_no_overlap(void **state)
+TEST(one_after_the_other_is_no_overlap)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 10, 1);
   (void)story_hold(&s, 1, 5, 11, 20, 2);
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 0);
   assert_int_equal(s.findings.examined[CHECK_EXCLUSION], 2);
 }
 
-static void two_in_one_lock_are_found(void **state)
+TEST(two_in_one_lock_are_found)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 10, 1);
   (void)story_hold(&s, 1, 5, 8, 20, 2);
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 1);
 }
 
-static void a_release_that_has_begun_ends_the_belief(void **state)
+TEST(a_release_that_has_begun_ends_the_belief)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 10, 1);
   (void)story_hold(&s, 1, 5, 9.5, 20, 2);    /* handed on before the releaser heard of it */
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 0);
 }
 
-static void a_holder_that_sleeps_past_its_lease_overlaps_with_nobody(void **state)
+TEST(a_holder_that_sleeps_past_its_lease_overlaps_with_nobody)
 {
   uint64_t sleeper = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, sleeper, 1, 990);
   (void)story_hold(&s, 1, 500, 1500, 1600, 2);
   story_release(&s, 2000, sleeper);
@@ -56,11 +49,10 @@ static void a_holder_that_sleeps_past_its_lease_overlaps_with_nobody(void **stat
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 0);
 }
 
-static void the_same_thread_twice_is_found_unless_it_nests(void **state)
+TEST(the_same_thread_twice_is_found_unless_it_nests)
 {
   uint64_t outer = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE), inner;
 
-  (void)state;
   story_got(&s, 1, outer, 1, 990);
   inner = story_ask(&s, 2, 0, 0, HOLD_EXCLUSIVE);
   story_got(&s, 3, inner, 2, 990);
@@ -70,11 +62,10 @@ static void the_same_thread_twice_is_found_unless_it_nests(void **state)
 }
 
 /* Broken by an administrator: it believes until it is told. */
-static void what_others_ended_overlaps_with_nobody_from_then_on(void **state)
+TEST(what_others_ended_overlaps_with_nobody_from_then_on)
 {
   uint64_t holder = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, holder, 1, 990);
   story_excused(&s, 100, holder);
   (void)story_hold(&s, 1, 50, 110, 120, 2);
@@ -83,44 +74,40 @@ static void what_others_ended_overlaps_with_nobody_from_then_on(void **state)
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 1);
 }
 
-static void a_renewed_lease_overlaps_with_who_comes_before_its_end(void **state)
+TEST(a_renewed_lease_overlaps_with_who_comes_before_its_end)
 {
   uint64_t holder = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, holder, 1, 990);
   story_sample(&s, 800, holder, 1790);
   (void)story_hold(&s, 1, 500, 1500, 1600, 2);
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 1);
 }
 
-static void a_dead_holder_believes_nothing(void **state)
+TEST(a_dead_holder_believes_nothing)
 {
   uint64_t holder = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, holder, 1, 990);
   story_dead(&s, 100, 0);
   (void)story_hold(&s, 1, 50, 110, 120, 2);
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 0);
 }
 
-static void who_was_told_lost_believes_no_more(void **state)
+TEST(who_was_told_lost_believes_no_more)
 {
   uint64_t holder = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, holder, 1, 990);
   story_lost(&s, 300, holder);
   (void)story_hold(&s, 1, 50, 310, 320, 2);
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 0);
 }
 
-static void a_nested_hold_is_its_owners_own(void **state)
+TEST(a_nested_hold_is_its_owners_own)
 {
   uint64_t inner;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 20, 1);
   inner = story_ask(&s, 5, 0, 0, HOLD_EXCLUSIVE);
   story_flag(&s, inner, FLAG_NESTED);
@@ -128,11 +115,10 @@ static void a_nested_hold_is_its_owners_own(void **state)
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 0);
 }
 
-static void the_next_life_of_a_worker_is_somebody_else(void **state)
+TEST(the_next_life_of_a_worker_is_somebody_else)
 {
   uint64_t again;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 20, 1);
   again = story_ask(&s, 5, 0, 0, HOLD_EXCLUSIVE);
   story_got(&s, 6, again, 2, 990);
@@ -141,11 +127,10 @@ static void the_next_life_of_a_worker_is_somebody_else(void **state)
   assert_int_equal(story_found(&s, CHECK_EXCLUSION), 1);
 }
 
-static void an_expected_overlap_that_does_not_come_is_a_failure(void **state)
+TEST(an_expected_overlap_that_does_not_come_is_a_failure)
 {
   struct history *h;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 10, 1);
   h = history_of(s.records, s.count, s.locks, s.lock_count);
   s.expects.expects_overlap = true;
@@ -165,12 +150,11 @@ static void an_expected_overlap_that_does_not_come_is_a_failure(void **state)
 
 /* ---- C2 ---- */
 
-static void what_the_page_showed_is_found(void **state)
+TEST(what_the_page_showed_is_found)
 {
   uint64_t call = story_hold(&s, 0, 0, 1, 10, 1);
   struct record *r = &s.records[s.count];
 
-  (void)state;
   assert_int_equal(story_found(&s, CHECK_WITNESS), 0);
   s.count++;
   *r = s.records[1];
@@ -191,27 +175,24 @@ static uint64_t permits(int worker, double asked, double got, uint32_t units)
   return call;
 }
 
-static void as_many_permits_as_there_are_may_be_held(void **state)
+TEST(as_many_permits_as_there_are_may_be_held)
 {
-  (void)state;
   (void)permits(0, 0, 1, 2);
   (void)permits(1, 2, 3, 1);
   assert_int_equal(story_found(&s, CHECK_PERMITS), 0);
 }
 
-static void one_permit_too_many_is_found(void **state)
+TEST(one_permit_too_many_is_found)
 {
-  (void)state;
   (void)permits(0, 0, 1, 2);
   (void)permits(1, 2, 3, 2);
   assert_int_equal(story_found(&s, CHECK_PERMITS), 1);
 }
 
-static void permits_that_came_back_do_not_count(void **state)
+TEST(permits_that_came_back_do_not_count)
 {
   uint64_t first = permits(0, 0, 1, 3);
 
-  (void)state;
   story_release(&s, 5, first);
   (void)permits(1, 2, 6, 3);
   assert_int_equal(story_found(&s, CHECK_PERMITS), 0);
@@ -227,53 +208,25 @@ static uint64_t reads(int worker, double asked, double got, enum hold_mode mode)
   return call;
 }
 
-static void readers_may_be_together(void **state)
+TEST(readers_may_be_together)
 {
-  (void)state;
   (void)reads(0, 0, 1, HOLD_READ);
   (void)reads(1, 0, 2, HOLD_READ);
   assert_int_equal(story_found(&s, CHECK_READERS), 0);
 }
 
-static void a_writer_beside_a_reader_is_found(void **state)
+TEST(a_writer_beside_a_reader_is_found)
 {
-  (void)state;
   (void)reads(0, 0, 1, HOLD_READ);
   (void)reads(1, 0, 2, HOLD_WRITE);
   assert_int_equal(story_found(&s, CHECK_READERS), 1);
 }
 
-static void a_reader_beside_a_writer_is_found(void **state)
+TEST(a_reader_beside_a_writer_is_found)
 {
-  (void)state;
   (void)reads(0, 0, 1, HOLD_WRITE);
   (void)reads(1, 0, 2, HOLD_READ);
   assert_int_equal(story_found(&s, CHECK_READERS), 1);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(one_after_the_other_is_no_overlap, begin),
-    cmocka_unit_test_setup(two_in_one_lock_are_found, begin),
-    cmocka_unit_test_setup(a_release_that_has_begun_ends_the_belief, begin),
-    cmocka_unit_test_setup(a_holder_that_sleeps_past_its_lease_overlaps_with_nobody, begin),
-    cmocka_unit_test_setup(the_same_thread_twice_is_found_unless_it_nests, begin),
-    cmocka_unit_test_setup(what_others_ended_overlaps_with_nobody_from_then_on, begin),
-    cmocka_unit_test_setup(a_renewed_lease_overlaps_with_who_comes_before_its_end, begin),
-    cmocka_unit_test_setup(a_dead_holder_believes_nothing, begin),
-    cmocka_unit_test_setup(who_was_told_lost_believes_no_more, begin),
-    cmocka_unit_test_setup(a_nested_hold_is_its_owners_own, begin),
-    cmocka_unit_test_setup(the_next_life_of_a_worker_is_somebody_else, begin),
-    cmocka_unit_test_setup(an_expected_overlap_that_does_not_come_is_a_failure, begin),
-    cmocka_unit_test_setup(what_the_page_showed_is_found, begin),
-    cmocka_unit_test_setup(as_many_permits_as_there_are_may_be_held, begin),
-    cmocka_unit_test_setup(one_permit_too_many_is_found, begin),
-    cmocka_unit_test_setup(permits_that_came_back_do_not_count, begin),
-    cmocka_unit_test_setup(readers_may_be_together, begin),
-    cmocka_unit_test_setup(a_writer_beside_a_reader_is_found, begin),
-    cmocka_unit_test_setup(a_reader_beside_a_writer_is_found, begin),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, begin, NULL)

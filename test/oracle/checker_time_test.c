@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/oracle/checker_time_test.c - C7, C8, C11, C12: order of service, wake-ups, beliefs
  * that last too long, calls that come back late. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <dibs/status.h>
 
@@ -30,24 +28,21 @@ static void two_wait(double first_got, double second_got)
   (void)story_hold(&s, 2, 30, second_got, second_got + 10, first_got < second_got ? 3 : 2);
 }
 
-static void who_came_first_is_served_first(void **state)
+TEST(who_came_first_is_served_first)
 {
-  (void)state;
   two_wait(101, 112);
   assert_int_equal(story_found(&s, CHECK_ORDER), 0);
   assert_int_equal(s.findings.examined[CHECK_ORDER], 1);
 }
 
-static void who_came_later_and_is_served_first_is_found(void **state)
+TEST(who_came_later_and_is_served_first_is_found)
 {
-  (void)state;
   two_wait(112, 101);
   assert_int_equal(story_found(&s, CHECK_ORDER), 1);
 }
 
-static void ranks_in_one_look_are_an_order(void **state)
+TEST(ranks_in_one_look_are_an_order)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 100, 1);
   (void)story_hold(&s, 1, 10, 112, 120, 3);
   (void)story_hold(&s, 2, 10, 101, 110, 2);
@@ -57,18 +52,16 @@ static void ranks_in_one_look_are_an_order(void **state)
   assert_int_equal(story_found(&s, CHECK_ORDER), 1);
 }
 
-static void who_was_not_seen_in_the_queue_has_no_place_in_it(void **state)
+TEST(who_was_not_seen_in_the_queue_has_no_place_in_it)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 100, 1);
   (void)story_hold(&s, 1, 10, 112, 120, 3);
   (void)story_hold(&s, 2, 30, 101, 110, 2);
   assert_int_equal(story_found(&s, CHECK_ORDER), 0);
 }
 
-static void who_was_stopped_may_be_passed(void **state)
+TEST(who_was_stopped_may_be_passed)
 {
-  (void)state;
   two_wait(112, 101);
   (void)story_fault(&s, FAULT_STOP, 1, 50, 90);
   assert_int_equal(story_found(&s, CHECK_ORDER), 0);
@@ -76,56 +69,50 @@ static void who_was_stopped_may_be_passed(void **state)
 
 /* ---- C8 ---- */
 
-static void a_prompt_hand_over_is_right(void **state)
+TEST(a_prompt_hand_over_is_right)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 100, 1);
   (void)story_hold(&s, 1, 10, 101, 110, 2);
   assert_int_equal(story_found(&s, CHECK_WAKE), 0);
   assert_int_equal(s.findings.examined[CHECK_WAKE], 1);
 }
 
-static void a_waiter_that_sleeps_on_is_found(void **state)
+TEST(a_waiter_that_sleeps_on_is_found)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 100, 1);
   (void)story_hold(&s, 1, 10, 1300, 1310, 2);
   assert_int_equal(story_found(&s, CHECK_WAKE), 1);
 }
 
-static void a_waiter_that_gives_up_on_a_free_lock_is_found(void **state)
+TEST(a_waiter_that_gives_up_on_a_free_lock_is_found)
 {
   uint64_t waiter;
 
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 100, 1);
   waiter = story_ask(&s, 10, 1, 0, HOLD_EXCLUSIVE);
   story_not(&s, 3010, waiter, DIBS_TIMED_OUT);
   assert_int_equal(story_found(&s, CHECK_WAKE), 1);
 }
 
-static void who_did_not_wait_was_not_kept_waiting(void **state)
+TEST(who_did_not_wait_was_not_kept_waiting)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 100, 1);
   (void)story_hold(&s, 1, 1299, 1300, 1310, 2);
   assert_int_equal(story_found(&s, CHECK_WAKE), 0);
 }
 
-static void a_machine_that_stalls_wakes_nobody(void **state)
+TEST(a_machine_that_stalls_wakes_nobody)
 {
-  (void)state;
   (void)story_hold(&s, 0, 0, 1, 100, 1);
   (void)story_hold(&s, 1, 10, 1300, 1310, 2);
   story_stall(&s, 1, 101, 500);
   assert_int_equal(story_found(&s, CHECK_WAKE), 0);
 }
 
-static void the_lock_of_a_dead_holder_is_free_after_its_lease(void **state)
+TEST(the_lock_of_a_dead_holder_is_free_after_its_lease)
 {
   uint64_t dead = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, dead, 1, 990);
   story_dead(&s, 20, 0);
   (void)story_hold(&s, 1, 10, 2500, 2510, 2);
@@ -139,9 +126,8 @@ static void the_lock_of_a_dead_holder_is_free_after_its_lease(void **state)
   assert_int_equal(story_found(&s, CHECK_WAKE), 1);
 }
 
-static void most_wake_ups_must_be_as_prompt_as_demanded(void **state)
+TEST(most_wake_ups_must_be_as_prompt_as_demanded)
 {
-  (void)state;
   for (int i = 0; i < 110; i++)
     (void)story_hold(&s, i % 2, i * 20 - 18, i * 20, i * 20 + 12, (uint64_t)i + 1);
   s.expects.wake_ms_p99 = 5;
@@ -165,59 +151,53 @@ static uint64_t held_through_a_cut(void)
   return call;
 }
 
-static void who_is_cut_off_and_told_in_time_is_right(void **state)
+TEST(who_is_cut_off_and_told_in_time_is_right)
 {
   uint64_t call = held_through_a_cut();
 
-  (void)state;
   story_lost(&s, 1290, call);
   story_sample(&s, 1400, call, 0);
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 0);
   assert_int_equal(s.findings.examined[CHECK_SELF_FENCE], 3);
 }
 
-static void who_is_cut_off_and_believes_on_is_found(void **state)
+TEST(who_is_cut_off_and_believes_on_is_found)
 {
   uint64_t call = held_through_a_cut();
 
-  (void)state;
   story_sample(&s, 1400, call, 1450);
   story_lost(&s, 1300, call);
   assert_int_not_equal(story_found(&s, CHECK_SELF_FENCE), 0);
 }
 
-static void who_is_told_late_is_found(void **state)
+TEST(who_is_told_late_is_found)
 {
   uint64_t call = held_through_a_cut();
 
-  (void)state;
   story_lost(&s, 1400, call);
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 1);
 }
 
-static void who_is_never_told_is_found(void **state)
+TEST(who_is_never_told_is_found)
 {
   uint64_t call = held_through_a_cut();
 
-  (void)state;
   story_release(&s, 3500, call);
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 1);
 }
 
-static void who_gave_it_back_before_need_not_be_told(void **state)
+TEST(who_gave_it_back_before_need_not_be_told)
 {
   uint64_t call = held_through_a_cut();
 
-  (void)state;
   story_release(&s, 1200, call);
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 0);
 }
 
-static void a_stopped_holder_is_told_when_it_wakes(void **state)
+TEST(a_stopped_holder_is_told_when_it_wakes)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, call, 1, 990);
   (void)story_fault(&s, FAULT_STOP, 0, 10, 2500);
   story_lost(&s, 2510, call);
@@ -226,11 +206,10 @@ static void a_stopped_holder_is_told_when_it_wakes(void **state)
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 1);
 }
 
-static void who_woke_late_and_gave_it_back_need_not_be_told(void **state)
+TEST(who_woke_late_and_gave_it_back_need_not_be_told)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, call, 1, 990);
   (void)story_fault(&s, FAULT_STOP, 0, 10, 2500);
   story_stall(&s, 0, 2500, 2599);
@@ -239,31 +218,28 @@ static void who_woke_late_and_gave_it_back_need_not_be_told(void **state)
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 0);
 }
 
-static void a_promise_of_more_than_a_lease_is_found(void **state)
+TEST(a_promise_of_more_than_a_lease_is_found)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, call, 1, 1100);
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 1);
 }
 
-static void belief_after_a_loss_is_found(void **state)
+TEST(belief_after_a_loss_is_found)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, call, 1, 990);
   story_lost(&s, 100, call);
   story_sample(&s, 200, call, 990);
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 1);
 }
 
-static void a_fixed_lease_that_grows_is_found(void **state)
+TEST(a_fixed_lease_that_grows_is_found)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_flag(&s, call, FLAG_FIXED);
   story_got(&s, 1, call, 1, 990);
   story_sample(&s, 500, call, 1400);
@@ -272,86 +248,48 @@ static void a_fixed_lease_that_grows_is_found(void **state)
 
 /* ---- C12 ---- */
 
-static void a_call_within_its_time_is_right(void **state)
+TEST(a_call_within_its_time_is_right)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_not(&s, 3040, call, DIBS_TIMED_OUT);
   assert_int_equal(story_found(&s, CHECK_BOUNDED), 0);
   assert_int_equal(s.findings.examined[CHECK_BOUNDED], 1);
 }
 
-static void a_call_that_is_late_is_found(void **state)
+TEST(a_call_that_is_late_is_found)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_not(&s, 3100, call, DIBS_TIMED_OUT);
   assert_int_equal(story_found(&s, CHECK_BOUNDED), 1);
   story_stall(&s, 0, 1000, 1080);
   assert_int_equal(story_found(&s, CHECK_BOUNDED), 0);
 }
 
-static void a_call_that_never_came_back_is_found(void **state)
+TEST(a_call_that_never_came_back_is_found)
 {
-  (void)state;
   (void)story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
   (void)story_hold(&s, 0, 3900, 3910, 4000, 1);
   assert_int_equal(story_found(&s, CHECK_BOUNDED), 1);
 }
 
-static void a_killed_caller_owes_no_answer(void **state)
+TEST(a_killed_caller_owes_no_answer)
 {
-  (void)state;
   (void)story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
   story_dead(&s, 10, 0);
   (void)story_hold(&s, 1, 3900, 3910, 4000, 1);
   assert_int_equal(story_found(&s, CHECK_BOUNDED), 0);
 }
 
-static void a_late_release_is_found(void **state)
+TEST(a_late_release_is_found)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, HOLD_EXCLUSIVE);
 
-  (void)state;
   story_got(&s, 1, call, 1, 990);
   story_release(&s, 10, call);
   story_released(&s, 600, call, 0);
   assert_int_equal(story_found(&s, CHECK_BOUNDED), 1);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(who_came_first_is_served_first, begin),
-    cmocka_unit_test_setup(who_came_later_and_is_served_first_is_found, begin),
-    cmocka_unit_test_setup(ranks_in_one_look_are_an_order, begin),
-    cmocka_unit_test_setup(who_was_not_seen_in_the_queue_has_no_place_in_it, begin),
-    cmocka_unit_test_setup(who_was_stopped_may_be_passed, begin),
-    cmocka_unit_test_setup(a_prompt_hand_over_is_right, begin),
-    cmocka_unit_test_setup(a_waiter_that_sleeps_on_is_found, begin),
-    cmocka_unit_test_setup(a_waiter_that_gives_up_on_a_free_lock_is_found, begin),
-    cmocka_unit_test_setup(who_did_not_wait_was_not_kept_waiting, begin),
-    cmocka_unit_test_setup(a_machine_that_stalls_wakes_nobody, begin),
-    cmocka_unit_test_setup(the_lock_of_a_dead_holder_is_free_after_its_lease, begin),
-    cmocka_unit_test_setup(most_wake_ups_must_be_as_prompt_as_demanded, begin),
-    cmocka_unit_test_setup(who_is_cut_off_and_told_in_time_is_right, begin),
-    cmocka_unit_test_setup(who_is_cut_off_and_believes_on_is_found, begin),
-    cmocka_unit_test_setup(who_is_told_late_is_found, begin),
-    cmocka_unit_test_setup(who_is_never_told_is_found, begin),
-    cmocka_unit_test_setup(who_gave_it_back_before_need_not_be_told, begin),
-    cmocka_unit_test_setup(a_stopped_holder_is_told_when_it_wakes, begin),
-    cmocka_unit_test_setup(who_woke_late_and_gave_it_back_need_not_be_told, begin),
-    cmocka_unit_test_setup(a_promise_of_more_than_a_lease_is_found, begin),
-    cmocka_unit_test_setup(belief_after_a_loss_is_found, begin),
-    cmocka_unit_test_setup(a_fixed_lease_that_grows_is_found, begin),
-    cmocka_unit_test_setup(a_call_within_its_time_is_right, begin),
-    cmocka_unit_test_setup(a_call_that_is_late_is_found, begin),
-    cmocka_unit_test_setup(a_call_that_never_came_back_is_found, begin),
-    cmocka_unit_test_setup(a_killed_caller_owes_no_answer, begin),
-    cmocka_unit_test_setup(a_late_release_is_found, begin),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, begin, NULL)

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test/peers/scene_deaths.c - one participant is killed, or the server forgets everything: the
  * other goes on, in the time that the format has for it. */
+#include "tests.h"
 #include "stage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 #include "now.h"

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/peers/scene_locks.c - what two participants must see of one lock, of whatever kind. */
+#include "tests.h"
 #include "stage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test/peers/scene_others.c - what two participants must see of a queue, of readers and writers,
  * of several locks as one, permits, latches, rates and collections. */
+#include "tests.h"
 #include "stage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <unistd.h>
 

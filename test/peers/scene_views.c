@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test/peers/scene_views.c - what one participant sees of that which the other holds; and the
  * names under which both meet. */
+#include "tests.h"
 #include "stage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "live.h"
 #include "now.h"

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/peers/side.c - starting peers, writing lines to them, and sorting what they answer. */
+#include "tests.h"
 #include "side.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <poll.h>

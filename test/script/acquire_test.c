@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lua/native/acquire.lua without a queue: grants, repeats, ends, and when a lease is over.
  * S1, S2, S8, S10. */
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +11,10 @@
 #include "server.h"
 #include "stage.h"
 
-static void a_free_lock_is_granted_for_the_whole_ttl(void **state)
+TEST(a_free_lock_is_granted_for_the_whole_ttl)
 {
   acquire_answer a = world_acquire(w, ANNA, 7);
 
-  (void)state;
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_int_equal(a.remaining_ms, 30000);
   assert_int_equal(a.lease_ms, 30000);
@@ -26,12 +23,11 @@ static void a_free_lock_is_granted_for_the_whole_ttl(void **state)
   assert_string_equal(world_type(w), "string");
 }
 
-static void the_same_ask_again_is_answered_with_the_same_lease(void **state)
+TEST(the_same_ask_again_is_answered_with_the_same_lease)
 {
   acquire_answer first = world_acquire(w, ANNA, 7), again;
   const char *before = test_server_command(world_server(w), "GET " WORLD_KEY);
 
-  (void)state;
   again = world_acquire(w, ANNA, 7);
   assert_int_equal(again.outcome, ACQUIRE_AGAIN);
   assert_true(lease_id_equal(&again.lease, &first.lease));
@@ -40,11 +36,10 @@ static void the_same_ask_again_is_answered_with_the_same_lease(void **state)
   assert_string_equal(test_server_command(world_server(w), "GET " WORLD_KEY), before);
 }
 
-static void a_thousand_grants_in_a_row_have_a_thousand_growing_tokens(void **state)
+TEST(a_thousand_grants_in_a_row_have_a_thousand_growing_tokens)
 {
   uint64_t last = 0;
 
-  (void)state;
   for (uint64_t k = 1; k <= 1000; k++) {
     acquire_answer a = world_acquire(w, ANNA, k);
     assert_int_equal(a.outcome, ACQUIRE_GRANTED);
@@ -54,12 +49,11 @@ static void a_thousand_grants_in_a_row_have_a_thousand_growing_tokens(void **sta
   }
 }
 
-static void the_token_is_above_the_floor_and_exact_to_the_last_digit(void **state)
+TEST(the_token_is_above_the_floor_and_exact_to_the_last_digit)
 {
   acquire_call c = world_call(w, 1);
   acquire_answer a, b;
 
-  (void)state;
   c.min_token = (uint64_t)world_time_us(w) + 3600000007u;
   a = world_send(w, ANNA, &c);
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
@@ -74,13 +68,12 @@ static void the_token_is_above_the_floor_and_exact_to_the_last_digit(void **stat
   assert_int_equal(b.lease.token, a.lease.token + 1);
 }
 
-static void a_floor_that_no_clock_reaches_counts_for_nothing(void **state)
+TEST(a_floor_that_no_clock_reaches_counts_for_nothing)
 {
   acquire_call c = world_call(w, 1);
   uint64_t now = (uint64_t)world_time_us(w);
   acquire_answer a;
 
-  (void)state;
   c.min_token = (UINT64_C(1) << 52) - 1;
   a = world_send(w, ANNA, &c);
   assert_in_range(a.lease.token, now, now + 60000000);
@@ -91,12 +84,11 @@ static void a_floor_that_no_clock_reaches_counts_for_nothing(void **state)
 }
 
 /* What a clock that was set back by a day leaves: fences do not go back with it. */
-static void a_last_token_far_ahead_is_gone_on_from(void **state)
+TEST(a_last_token_far_ahead_is_gone_on_from)
 {
   acquire_call c = world_call(w, 1);
   acquire_answer a, b;
 
-  (void)state;
   c.min_token = (uint64_t)world_time_us(w) + UINT64_C(86400000000);
   a = world_send(w, ANNA, &c);
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
@@ -106,13 +98,12 @@ static void a_last_token_far_ahead_is_gone_on_from(void **state)
 }
 
 /* In each form that a key has: free, held and over, and with a queue. */
-static void a_name_that_was_driven_to_the_last_token_is_usable_at_once(void **state)
+TEST(a_name_that_was_driven_to_the_last_token_is_usable_at_once)
 {
   static const char *const stored[] = { "=%s:1:9007199254740985", "=%s:1:9007199254740991",
     "=%s:1:9007199254740992", "%s:1:9007199254740991 -9007199254740 1 0 0" };
   uint64_t now = (uint64_t)world_time_us(w), ask = 5;
 
-  (void)state;
   world_listen(w, BERT);
   for (size_t i = 0; i < sizeof(stored) / sizeof(stored[0]); i++) {
     char value[128];
@@ -132,11 +123,10 @@ static void a_name_that_was_driven_to_the_last_token_is_usable_at_once(void **st
   }
 }
 
-static void a_request_past_its_time_changes_nothing(void **state)
+TEST(a_request_past_its_time_changes_nothing)
 {
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   c.until_us = world_time_us(w) - 1;
   assert_int_equal(world_send(w, ANNA, &c).outcome, ACQUIRE_LATE);
   assert_string_equal(world_type(w), "none");
@@ -144,19 +134,17 @@ static void a_request_past_its_time_changes_nothing(void **state)
   assert_int_equal(world_send(w, ANNA, &c).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_lower_ask_than_the_lease_is_ended(void **state)
+TEST(a_lower_ask_than_the_lease_is_ended)
 {
-  (void)state;
   world_acquire(w, ANNA, 7);
   assert_int_equal(world_acquire(w, ANNA, 6).outcome, ACQUIRE_ENDED);
   assert_int_equal(world_try(w, ANNA, 6).outcome, ACQUIRE_ENDED);
 }
 
-static void a_higher_ask_disowns_the_lease_and_gets_a_new_one(void **state)
+TEST(a_higher_ask_disowns_the_lease_and_gets_a_new_one)
 {
   acquire_answer first = world_acquire(w, ANNA, 7), second = world_acquire(w, ANNA, 8);
 
-  (void)state;
   assert_int_equal(second.outcome, ACQUIRE_GRANTED);
   assert_true(second.lease.token > first.lease.token);
   /* The release of the first, still on its way, must not touch the second (F2). */
@@ -164,22 +152,20 @@ static void a_higher_ask_disowns_the_lease_and_gets_a_new_one(void **state)
   assert_int_equal(world_acquire(w, ANNA, 8).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_copy_of_a_released_ask_is_ended(void **state)
+TEST(a_copy_of_a_released_ask_is_ended)
 {
   acquire_answer a = world_acquire(w, ANNA, 7);
 
-  (void)state;
   world_release(w, ANNA, &a.lease);
   assert_int_equal(world_acquire(w, ANNA, 7).outcome, ACQUIRE_ENDED);
   assert_int_equal(world_acquire(w, ANNA, 6).outcome, ACQUIRE_ENDED);
   assert_int_equal(world_acquire(w, ANNA, 8).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_try_against_a_holder_is_busy_and_tells_nobody(void **state)
+TEST(a_try_against_a_holder_is_busy_and_tells_nobody)
 {
   acquire_answer held, a;
 
-  (void)state;
   world_listen(w, ANNA);
   held = world_acquire(w, ANNA, 7);
   a = world_try(w, BERT, 1);
@@ -192,13 +178,12 @@ static void a_try_against_a_holder_is_busy_and_tells_nobody(void **state)
   assert_string_equal(world_type(w), "string");
 }
 
-static void a_try_against_a_lingering_holder_asks_it_to_let_go(void **state)
+TEST(a_try_against_a_lingering_holder_asks_it_to_let_go)
 {
   acquire_call c = world_call(w, 7);
   acquire_answer held, a;
   char want[128];
 
-  (void)state;
   world_listen(w, ANNA);
   c.lingers = true;
   held = world_send(w, ANNA, &c);
@@ -211,29 +196,26 @@ static void a_try_against_a_lingering_holder_asks_it_to_let_go(void **state)
 
 /* ---- over ---- */
 
-static void a_lease_a_second_past_its_deadline_goes_to_the_next_who_asks(void **state)
+TEST(a_lease_a_second_past_its_deadline_goes_to_the_next_who_asks)
 {
   lease_id dead = world_plant(w, ANNA, 7, -1001, 30000, 0);
   acquire_answer a = world_try(w, BERT, 1);
 
-  (void)state;
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_true(a.lease.token > dead.token);
 }
 
 /* Two clocks that each agree within half a second may have stepped by one in between. */
-static void a_lease_less_than_a_second_past_it_does_not(void **state)
+TEST(a_lease_less_than_a_second_past_it_does_not)
 {
-  (void)state;
   world_plant(w, ANNA, 7, -700, 30000, 0);
   assert_int_equal(world_try(w, BERT, 1).outcome, ACQUIRE_BUSY);
 }
 
-static void the_deadline_does_not_count_for_those_who_doubt_the_clock(void **state)
+TEST(the_deadline_does_not_count_for_those_who_doubt_the_clock)
 {
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   c.waits = false;
   world_plant(w, ANNA, 7, -1001, 30000, 0);
   c.estimate_us = 0;
@@ -246,12 +228,11 @@ static void the_deadline_does_not_count_for_those_who_doubt_the_clock(void **sta
   assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
 }
 
-static void the_deadline_does_not_count_for_a_lease_whose_client_doubted_the_clock(void **state)
+TEST(the_deadline_does_not_count_for_a_lease_whose_client_doubted_the_clock)
 {
   acquire_call c = world_call(w, 7);
   acquire_answer a;
 
-  (void)state;
   world_plant(w, ANNA, 7, -1001, 30000, 2);
   assert_int_equal(world_try(w, BERT, 1).outcome, ACQUIRE_BUSY);
 
@@ -263,24 +244,22 @@ static void the_deadline_does_not_count_for_a_lease_whose_client_doubted_the_clo
                          " 30000 30000 0 2"));
 }
 
-static void a_lease_watched_for_its_length_is_over_whatever_the_clock_says(void **state)
+TEST(a_lease_watched_for_its_length_is_over_whatever_the_clock_says)
 {
   lease_id held = world_plant(w, ANNA, 7, 999999, 30000, 2);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   c.estimate_us = 0;
   c.waits = false;
   c.watched = &held;
   assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_renewal_makes_the_watching_worthless(void **state)
+TEST(a_renewal_makes_the_watching_worthless)
 {
   lease_id held = world_plant(w, ANNA, 7, 999, 30000, 0);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   assert_true(world_renew(w, ANNA, &held, 30000).is_ours);
   c.waits = false;
   c.watched = &held;
@@ -290,23 +269,21 @@ static void a_renewal_makes_the_watching_worthless(void **state)
   assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
 }
 
-static void watching_another_lease_proves_nothing(void **state)
+TEST(watching_another_lease_proves_nothing)
 {
   lease_id held = world_plant(w, ANNA, 7, 999, 30000, 0), other = held;
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   other.token--;
   c.waits = false;
   c.watched = &other;
   assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_BUSY);
 }
 
-static void remaining_is_never_more_than_the_length_and_may_be_negative(void **state)
+TEST(remaining_is_never_more_than_the_length_and_may_be_negative)
 {
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   c.waits = false;
   c.estimate_us = 0;
   world_plant(w, ANNA, 7, 500000, 30000, 0);
@@ -317,7 +294,7 @@ static void remaining_is_never_more_than_the_length_and_may_be_negative(void **s
 
 /* ---- keys ---- */
 
-static void a_key_of_another_shape_is_refused_and_left_as_it_is(void **state)
+TEST_WITH(a_key_of_another_shape_is_refused_and_left_as_it_is, stage_clear, NULL)
 {
   static const char *const foreign[] = {
     "SET " WORLD_KEY " hello", "SET " WORLD_KEY " =x", "RPUSH " WORLD_KEY " a",
@@ -326,7 +303,6 @@ static void a_key_of_another_shape_is_refused_and_left_as_it_is(void **state)
   };
   lease_id l = { .ask = 1, .token = 2 };
 
-  (void)state;
   memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
   for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
     acquire_call c = world_call(w, 1);
@@ -346,11 +322,10 @@ static void a_key_of_another_shape_is_refused_and_left_as_it_is(void **state)
   }
 }
 
-static void each_grant_sets_the_retention_anew(void **state)
+TEST(each_grant_sets_the_retention_anew)
 {
   acquire_call c = world_call(w, 2);
 
-  (void)state;
   world_plant(w, ANNA, 1, -1001, 30000, 0);
   test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 5000");
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_GRANTED);
@@ -360,33 +335,4 @@ static void each_grant_sets_the_retention_anew(void **state)
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_free_lock_is_granted_for_the_whole_ttl),
-    CASE(the_same_ask_again_is_answered_with_the_same_lease),
-    CASE(a_thousand_grants_in_a_row_have_a_thousand_growing_tokens),
-    CASE(the_token_is_above_the_floor_and_exact_to_the_last_digit),
-    CASE(a_floor_that_no_clock_reaches_counts_for_nothing),
-    CASE(a_last_token_far_ahead_is_gone_on_from),
-    CASE(a_name_that_was_driven_to_the_last_token_is_usable_at_once),
-    CASE(a_request_past_its_time_changes_nothing),
-    CASE(a_lower_ask_than_the_lease_is_ended),
-    CASE(a_higher_ask_disowns_the_lease_and_gets_a_new_one),
-    CASE(a_copy_of_a_released_ask_is_ended),
-    CASE(a_try_against_a_holder_is_busy_and_tells_nobody),
-    CASE(a_try_against_a_lingering_holder_asks_it_to_let_go),
-    CASE(a_lease_a_second_past_its_deadline_goes_to_the_next_who_asks),
-    CASE(a_lease_less_than_a_second_past_it_does_not),
-    CASE(the_deadline_does_not_count_for_those_who_doubt_the_clock),
-    CASE(the_deadline_does_not_count_for_a_lease_whose_client_doubted_the_clock),
-    CASE(a_lease_watched_for_its_length_is_over_whatever_the_clock_says),
-    CASE(a_renewal_makes_the_watching_worthless),
-    CASE(watching_another_lease_proves_nothing),
-    CASE(remaining_is_never_more_than_the_length_and_may_be_negative),
-    REFUSED(a_key_of_another_shape_is_refused_and_left_as_it_is),
-    CASE(each_grant_sets_the_retention_anew),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, stage_clear, stage_check_errors)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Barriers: the scripts barrier_arrive, _leave, _look and _reset on a real server, with
  * requests that come twice, late or never, and a clock that steps. protocol.md 12. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <string.h>
 
@@ -67,11 +65,10 @@ static int64_t reset(uint64_t generation)
   return resp_root(r)->integer;
 }
 
-static void the_last_party_releases_all_by_one_message(void **state)
+TEST(the_last_party_releases_all_by_one_message)
 {
   barrier_answer a = arrive(ANNA, 1, 3, 0);
 
-  (void)state;
   assert_int_equal(a.outcome, BARRIER_WAITING);
   assert_int_equal(a.place, 0);
   assert_in_range(a.look_ms, BARRIER_SILENCE_MS - 2000, BARRIER_SILENCE_MS + 2);
@@ -92,9 +89,8 @@ static void the_last_party_releases_all_by_one_message(void **state)
   assert_int_equal(ear_count(), 0);
 }
 
-static void generations_follow_each_other(void **state)
+TEST(generations_follow_each_other)
 {
-  (void)state;
   for (uint64_t g = 0; g < 5; g++) {
     assert_int_equal(arrive(ANNA, g + 1, 2, g).outcome, BARRIER_WAITING);
     assert_int_equal(arrive(BERT, g + 1, 2, g).outcome, BARRIER_PASSED);
@@ -104,9 +100,8 @@ static void generations_follow_each_other(void **state)
   assert_int_equal(arrive(CARL, 1, 1, 5).outcome, BARRIER_PASSED);
 }
 
-static void a_party_that_arrives_twice_counts_once(void **state)
+TEST(a_party_that_arrives_twice_counts_once)
 {
-  (void)state;
   arrive(ANNA, 1, 3, 0);
   arrive(ANNA, 1, 3, 0);
   assert_int_equal(arrive(ANNA, 1, 3, 0).arrived, 1);
@@ -115,9 +110,8 @@ static void a_party_that_arrives_twice_counts_once(void **state)
   assert_int_equal(arrive(ANNA, 2, 3, 0).outcome, BARRIER_PASSED);
 }
 
-static void a_late_copy_of_an_arrival_is_no_party_of_a_later_meeting(void **state)
+TEST(a_late_copy_of_an_arrival_is_no_party_of_a_later_meeting)
 {
-  (void)state;
   for (uint64_t g = 0; g < 3; g++) {
     arrive(ANNA, g + 1, 2, g);
     arrive(BERT, g + 1, 2, g);
@@ -128,12 +122,10 @@ static void a_late_copy_of_an_arrival_is_no_party_of_a_later_meeting(void **stat
   assert_int_equal(look().generation, 3);
 }
 
-static void a_party_whose_reply_was_lost_learns_that_it_passed_after_others_met_again(
-  void **state)
+TEST(a_party_whose_reply_was_lost_learns_that_it_passed_after_others_met_again)
 {
   barrier_answer a;
 
-  (void)state;
   arrive(ANNA, 1, 2, 0);
   arrive(BERT, 1, 2, 0);                     /* its answer is lost */
   for (uint64_t g = 1; g < 400; g++) {
@@ -145,11 +137,10 @@ static void a_party_whose_reply_was_lost_learns_that_it_passed_after_others_met_
   assert_int_equal(a.generation, 0);
 }
 
-static void memories_have_an_end_and_what_is_forgotten_counts_no_more(void **state)
+TEST(memories_have_an_end_and_what_is_forgotten_counts_no_more)
 {
   long long fields;
 
-  (void)state;
   for (uint64_t g = 0; g < 700; g++) {
     arrive(CARL, g + 1, 2, g);
     arrive(DORA, g + 1, 2, g);
@@ -161,86 +152,10 @@ static void memories_have_an_end_and_what_is_forgotten_counts_no_more(void **sta
   assert_int_equal(look().arrived, 0);
 }
 
-static void a_party_that_died_breaks_the_meeting(void **state)
+TEST(broken_stays_broken_until_a_reset)
 {
   barrier_answer a;
 
-  (void)state;
-  world_set_time(w, START_US);
-  arrive(ANNA, 1, 3, 0);
-  arrive(BERT, 1, 3, 0);
-  world_set_time(w, START_US + 5000000);
-  assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_WAITING);
-  world_set_time(w, START_US + BARRIER_SILENCE_MS * 1000);
-  a = arrive(ANNA, 1, 3, 0);
-  assert_int_equal(a.outcome, BARRIER_WAITING);
-  assert_int_equal(a.look_ms, 1);
-  world_set_time(w, START_US + BARRIER_SILENCE_MS * 1000 + 1000);
-  assert_int_equal(ear_count(), 0);
-  assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_BROKEN);
-  assert_int_equal(ear_count(), 1);
-  assert_int_equal(arrive(BERT, 1, 3, 0).outcome, BARRIER_BROKEN);
-}
-
-static void one_that_arrives_finds_the_dead_before_it_counts(void **state)
-{
-  (void)state;
-  world_set_time(w, START_US);
-  arrive(ANNA, 1, 2, 0);
-  world_set_time(w, START_US + 60000000);
-  assert_int_equal(arrive(BERT, 1, 2, 0).outcome, BARRIER_BROKEN);
-  assert_true(look().is_broken);
-}
-
-static void a_silent_party_that_nobody_missed_may_go_on(void **state)
-{
-  (void)state;
-  world_set_time(w, START_US);
-  arrive(ANNA, 1, 2, 0);
-  world_set_time(w, START_US + 60000000);
-  assert_int_equal(arrive(ANNA, 1, 2, 0).outcome, BARRIER_WAITING);
-  assert_int_equal(arrive(BERT, 1, 2, 0).outcome, BARRIER_PASSED);
-}
-
-static void a_clock_set_back_keeps_no_dead_party_alive(void **state)
-{
-  barrier_answer a;
-
-  (void)state;
-  world_set_time(w, START_US);
-  arrive(ANNA, 1, 3, 0);
-  arrive(BERT, 1, 3, 0);
-  world_set_time(w, START_US - 3600000000);
-  a = arrive(ANNA, 1, 3, 0);
-  assert_int_equal(a.outcome, BARRIER_WAITING);
-  assert_in_range(a.look_ms, 1, BARRIER_SILENCE_MS + 2);
-  world_set_time(w, START_US - 3600000000 + BARRIER_SILENCE_MS * 1000 + 1000);
-  assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_BROKEN);
-}
-
-/* As little as the first look finds nothing strange, within two times all are right. */
-static void a_clock_set_back_a_little_costs_one_time_more(void **state)
-{
-  int64_t now = START_US - 4000000;
-
-  (void)state;
-  world_set_time(w, START_US - 8000000);
-  arrive(CARL, 1, 3, 0);
-  world_set_time(w, START_US);
-  arrive(BERT, 1, 3, 0);
-  for (int i = 0; i < 8; i++, now += 3000000) {
-    world_set_time(w, now);
-    if (arrive(CARL, 1, 3, 0).outcome == BARRIER_BROKEN)
-      break;
-  }
-  assert_in_range(now, START_US, START_US - 4000000 + 2 * BARRIER_SILENCE_MS * 1000 + 3000000);
-}
-
-static void broken_stays_broken_until_a_reset(void **state)
-{
-  barrier_answer a;
-
-  (void)state;
   arrive(ANNA, 1, 3, 0);
   arrive(BERT, 1, 3, 0);
   assert_int_equal(leave(BERT, 1, 0).outcome, BARRIER_WAITING);
@@ -264,9 +179,8 @@ static void broken_stays_broken_until_a_reset(void **state)
   assert_int_equal(arrive(BERT, 2, 2, 1).outcome, BARRIER_PASSED);
 }
 
-static void a_leave_that_comes_twice_breaks_once(void **state)
+TEST(a_leave_that_comes_twice_breaks_once)
 {
-  (void)state;
   arrive(ANNA, 1, 3, 0);
   assert_int_equal(leave(ANNA, 1, 0).outcome, BARRIER_WAITING);
   assert_int_equal(leave(ANNA, 1, 0).outcome, BARRIER_BROKEN);
@@ -277,9 +191,8 @@ static void a_leave_that_comes_twice_breaks_once(void **state)
   assert_int_equal(arrive(BERT, 1, 2, 1).outcome, BARRIER_WAITING);
 }
 
-static void a_leave_after_passing_breaks_nothing(void **state)
+TEST(a_leave_after_passing_breaks_nothing)
 {
-  (void)state;
   arrive(ANNA, 1, 2, 0);
   arrive(BERT, 1, 2, 0);
   arrive(CARL, 1, 2, 1);
@@ -287,9 +200,8 @@ static void a_leave_after_passing_breaks_nothing(void **state)
   assert_int_equal(arrive(CARL, 1, 2, 1).outcome, BARRIER_WAITING);
 }
 
-static void an_arrival_that_comes_after_its_leave_does_nothing(void **state)
+TEST(an_arrival_that_comes_after_its_leave_does_nothing)
 {
-  (void)state;
   assert_int_equal(leave(BERT, 7, 0).outcome, BARRIER_NONE);
   assert_int_equal(arrive(BERT, 7, 2, 0).outcome, BARRIER_LATE);
   assert_int_equal(arrive(ANNA, 1, 2, 0).outcome, BARRIER_WAITING);
@@ -306,11 +218,10 @@ static void an_arrival_that_comes_after_its_leave_does_nothing(void **state)
   assert_int_equal(arrive(BERT, 8, 2, 1).outcome, BARRIER_PASSED);
 }
 
-static void another_number_of_parties_is_refused_while_somebody_waits(void **state)
+TEST(another_number_of_parties_is_refused_while_somebody_waits)
 {
   barrier_answer a;
 
-  (void)state;
   arrive(ANNA, 1, 3, 0);
   a = arrive(BERT, 1, 4, 0);
   assert_int_equal(a.outcome, BARRIER_OTHER);
@@ -322,9 +233,8 @@ static void another_number_of_parties_is_refused_while_somebody_waits(void **sta
   assert_int_equal(look().parties, 2);
 }
 
-static void a_reset_ends_a_meeting_under_way_and_only_the_one_it_saw(void **state)
+TEST(a_reset_ends_a_meeting_under_way_and_only_the_one_it_saw)
 {
-  (void)state;
   assert_int_equal(reset(0), 0);
   arrive(ANNA, 1, 2, 0);
   assert_int_equal(reset(0), 1);
@@ -334,9 +244,8 @@ static void a_reset_ends_a_meeting_under_way_and_only_the_one_it_saw(void **stat
   assert_int_equal(arrive(ANNA, 2, 2, 1).outcome, BARRIER_WAITING);
 }
 
-static void what_the_server_lost_is_broken_for_those_who_waited(void **state)
+TEST(what_the_server_lost_is_broken_for_those_who_waited)
 {
-  (void)state;
   arrive(ANNA, 1, 2, 0);
   arrive(BERT, 1, 2, 0);
   arrive(ANNA, 2, 2, 1);
@@ -345,33 +254,11 @@ static void what_the_server_lost_is_broken_for_those_who_waited(void **state)
   assert_int_equal(look().parties, 0);
 }
 
-static void many_parties_meet_and_one_dead_of_them_is_found(void **state)
-{
-  const int64_t silence = BARRIER_SILENCE_MS * 1000;
-
-  (void)state;
-  world_set_time(w, START_US);
-  for (uint64_t k = 1; k < 2500; k++)
-    arrive(ANNA, k, 2500, 0);
-  world_set_time(w, START_US + silence / 2);
-  for (uint64_t k = 1; k < 2500; k++)
-    if (k != 1700)
-      arrive(ANNA, k, 2500, 0);
-  world_set_time(w, START_US + silence + 1);
-  assert_int_equal(arrive(ANNA, 1, 2500, 0).outcome, BARRIER_BROKEN);
-  reset(0);
-  for (uint64_t k = 5001; k < 7500; k++)
-    assert_int_equal(arrive(ANNA, k, 2500, 1).outcome, BARRIER_WAITING);
-  assert_int_equal(arrive(BERT, 1, 2500, 1).outcome, BARRIER_PASSED);
-  assert_int_equal(arrive(ANNA, 5001, 2500, 1).outcome, BARRIER_PASSED);
-}
-
-static void a_full_server_refuses_arrivals_and_still_breaks(void **state)
+TEST(a_full_server_refuses_arrivals_and_still_breaks)
 {
   barrier_call c = call_of(2, 3, 0);
   const resp_reply *r;
 
-  (void)state;
   arrive(ANNA, 1, 3, 0);
   stage_fill_memory();
   assert_true(RENDERED(native_barrier_arrive, world_native(w, BERT), world_buffer(w),
@@ -389,11 +276,10 @@ static void a_full_server_refuses_arrivals_and_still_breaks(void **state)
   assert_int_equal(look().generation, 1);
 }
 
-static void a_key_of_another_kind_is_left_alone(void **state)
+TEST(a_key_of_another_kind_is_left_alone)
 {
   barrier_call c = call_of(1, 2, 0);
 
-  (void)state;
   test_server_command(world_server(w), "HSET " KEY " x 1");
   assert_true(RENDERED(native_barrier_arrive, world_native(w, ANNA), world_buffer(w),
                        false, &c));
@@ -401,6 +287,98 @@ static void a_key_of_another_kind_is_left_alone(void **state)
                    RESP_FAULT_WRONG_TYPE);
   buffer_clear(world_buffer(w));
   assert_int_equal(test_server_integer(world_server(w), "HLEN " KEY), 1);
+}
+
+/* These set the clock, and come last: the world keeps to it from then on. */
+
+TEST(a_party_that_died_breaks_the_meeting)
+{
+  barrier_answer a;
+
+  world_set_time(w, START_US);
+  arrive(ANNA, 1, 3, 0);
+  arrive(BERT, 1, 3, 0);
+  world_set_time(w, START_US + 5000000);
+  assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_WAITING);
+  world_set_time(w, START_US + BARRIER_SILENCE_MS * 1000);
+  a = arrive(ANNA, 1, 3, 0);
+  assert_int_equal(a.outcome, BARRIER_WAITING);
+  assert_int_equal(a.look_ms, 1);
+  world_set_time(w, START_US + BARRIER_SILENCE_MS * 1000 + 1000);
+  assert_int_equal(ear_count(), 0);
+  assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_BROKEN);
+  assert_int_equal(ear_count(), 1);
+  assert_int_equal(arrive(BERT, 1, 3, 0).outcome, BARRIER_BROKEN);
+}
+
+TEST(one_that_arrives_finds_the_dead_before_it_counts)
+{
+  world_set_time(w, START_US);
+  arrive(ANNA, 1, 2, 0);
+  world_set_time(w, START_US + 60000000);
+  assert_int_equal(arrive(BERT, 1, 2, 0).outcome, BARRIER_BROKEN);
+  assert_true(look().is_broken);
+}
+
+TEST(a_silent_party_that_nobody_missed_may_go_on)
+{
+  world_set_time(w, START_US);
+  arrive(ANNA, 1, 2, 0);
+  world_set_time(w, START_US + 60000000);
+  assert_int_equal(arrive(ANNA, 1, 2, 0).outcome, BARRIER_WAITING);
+  assert_int_equal(arrive(BERT, 1, 2, 0).outcome, BARRIER_PASSED);
+}
+
+TEST(a_clock_set_back_keeps_no_dead_party_alive)
+{
+  barrier_answer a;
+
+  world_set_time(w, START_US);
+  arrive(ANNA, 1, 3, 0);
+  arrive(BERT, 1, 3, 0);
+  world_set_time(w, START_US - 3600000000);
+  a = arrive(ANNA, 1, 3, 0);
+  assert_int_equal(a.outcome, BARRIER_WAITING);
+  assert_in_range(a.look_ms, 1, BARRIER_SILENCE_MS + 2);
+  world_set_time(w, START_US - 3600000000 + BARRIER_SILENCE_MS * 1000 + 1000);
+  assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_BROKEN);
+}
+
+/* As little as the first look finds nothing strange, within two times all are right. */
+TEST(a_clock_set_back_a_little_costs_one_time_more)
+{
+  int64_t now = START_US - 4000000;
+
+  world_set_time(w, START_US - 8000000);
+  arrive(CARL, 1, 3, 0);
+  world_set_time(w, START_US);
+  arrive(BERT, 1, 3, 0);
+  for (int i = 0; i < 8; i++, now += 3000000) {
+    world_set_time(w, now);
+    if (arrive(CARL, 1, 3, 0).outcome == BARRIER_BROKEN)
+      break;
+  }
+  assert_in_range(now, START_US, START_US - 4000000 + 2 * BARRIER_SILENCE_MS * 1000 + 3000000);
+}
+
+TEST(many_parties_meet_and_one_dead_of_them_is_found)
+{
+  const int64_t silence = BARRIER_SILENCE_MS * 1000;
+
+  world_set_time(w, START_US);
+  for (uint64_t k = 1; k < 2500; k++)
+    arrive(ANNA, k, 2500, 0);
+  world_set_time(w, START_US + silence / 2);
+  for (uint64_t k = 1; k < 2500; k++)
+    if (k != 1700)
+      arrive(ANNA, k, 2500, 0);
+  world_set_time(w, START_US + silence + 1);
+  assert_int_equal(arrive(ANNA, 1, 2500, 0).outcome, BARRIER_BROKEN);
+  reset(0);
+  for (uint64_t k = 5001; k < 7500; k++)
+    assert_int_equal(arrive(ANNA, k, 2500, 1).outcome, BARRIER_WAITING);
+  assert_int_equal(arrive(BERT, 1, 2500, 1).outcome, BARRIER_PASSED);
+  assert_int_equal(arrive(ANNA, 5001, 2500, 1).outcome, BARRIER_PASSED);
 }
 
 static int clear(void **state)
@@ -425,31 +403,6 @@ static int stop(void **state)
 
 int main(void)
 {
-  /* Those that set the clock come last: the world keeps to it from then on. */
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(the_last_party_releases_all_by_one_message, clear),
-    cmocka_unit_test_setup(generations_follow_each_other, clear),
-    cmocka_unit_test_setup(a_party_that_arrives_twice_counts_once, clear),
-    cmocka_unit_test_setup(a_late_copy_of_an_arrival_is_no_party_of_a_later_meeting, clear),
-    cmocka_unit_test_setup(
-      a_party_whose_reply_was_lost_learns_that_it_passed_after_others_met_again, clear),
-    cmocka_unit_test_setup(memories_have_an_end_and_what_is_forgotten_counts_no_more, clear),
-    cmocka_unit_test_setup(broken_stays_broken_until_a_reset, clear),
-    cmocka_unit_test_setup(a_leave_that_comes_twice_breaks_once, clear),
-    cmocka_unit_test_setup(a_leave_after_passing_breaks_nothing, clear),
-    cmocka_unit_test_setup(an_arrival_that_comes_after_its_leave_does_nothing, clear),
-    cmocka_unit_test_setup(another_number_of_parties_is_refused_while_somebody_waits, clear),
-    cmocka_unit_test_setup(a_reset_ends_a_meeting_under_way_and_only_the_one_it_saw, clear),
-    cmocka_unit_test_setup(what_the_server_lost_is_broken_for_those_who_waited, clear),
-    cmocka_unit_test_setup(a_full_server_refuses_arrivals_and_still_breaks, clear),
-    cmocka_unit_test_setup(a_key_of_another_kind_is_left_alone, clear),
-    cmocka_unit_test_setup(a_party_that_died_breaks_the_meeting, clear),
-    cmocka_unit_test_setup(one_that_arrives_finds_the_dead_before_it_counts, clear),
-    cmocka_unit_test_setup(a_silent_party_that_nobody_missed_may_go_on, clear),
-    cmocka_unit_test_setup(a_clock_set_back_keeps_no_dead_party_alive, clear),
-    cmocka_unit_test_setup(a_clock_set_back_a_little_costs_one_time_more, clear),
-    cmocka_unit_test_setup(many_parties_meet_and_one_dead_of_them_is_found, clear),
-  };
 
-  return stage_run(tests, start, stop);
+  return stage_run(start, stop, clear, NULL);
 }

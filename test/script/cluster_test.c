@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A Cluster of one node: each key and channel of one thing is in one slot, whatever the name;
  * inboxes beside their names; eras of tags. doc/design/protocol.md 15. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,13 +76,12 @@ static const char *const odd_names[] = { "x", "{x}", "a{b}c", "{}x", "x{}y", "{}
   "a}b{c", "a}{b}", "{{x}", "{{x}}", "{a", "a{", "x}", "{a}}", "{}}", "a{}}b{c}", "a b",
   "\xff\x01{\x02}", "::{:}", "\xc3\xa9}" };
 
-static void keys_and_channels_of_any_name_share_its_slot(void **state)
+TEST_WITH(keys_and_channels_of_any_name_share_its_slot, stage_clear, NULL)
 {
   static const char alphabet[] = "{}{}ab\0\xff ";
   unsigned seed = 1;
   char name[12];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(odd_names) / sizeof(odd_names[0]); i++)
     check_name(odd_names[i], strlen(odd_names[i]));
   for (int i = 0; i < 400; i++) {
@@ -109,9 +106,8 @@ static acquire_answer ask(int who, const char *name, uint64_t k)
 }
 
 /* Who listens where native_name_inbox() says is no longer deaf, and hears of the grant. */
-static void odd_names_are_waited_for_and_handed_over(void **state)
+TEST_WITH(odd_names_are_waited_for_and_handed_over, stage_clear, NULL)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(odd_names) / sizeof(odd_names[0]); i++) {
     const char *name = odd_names[i];
     acquire_answer a = ask(ANNA, name, 1);
@@ -138,14 +134,13 @@ static void odd_names_are_waited_for_and_handed_over(void **state)
   }
 }
 
-static void who_listens_on_a_channel_of_all_nodes_is_deaf(void **state)
+TEST(who_listens_on_a_channel_of_all_nodes_is_deaf)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   char inbox[128];
   text t = text_over(inbox, sizeof(inbox));
   redisContext *ear = redisConnectUnix(test_server_socket(world_server(w)));
 
-  (void)state;
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   native_name_inbox(world_native(w, BERT), WORLD_NAME, strlen(WORLD_NAME), &t);
   freeReplyObject(redisCommand(ear, "SUBSCRIBE %s", inbox));
@@ -153,9 +148,8 @@ static void who_listens_on_a_channel_of_all_nodes_is_deaf(void **state)
   redisFree(ear);
 }
 
-static void odd_latches_are_armed_counted_and_told_of(void **state)
+TEST(odd_latches_are_armed_counted_and_told_of)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(odd_names) / sizeof(odd_names[0]); i++) {
     latch_call c = { .name = odd_names[i], .name_size = strlen(odd_names[i]), .number = i + 1,
                      .count = 1 };
@@ -180,9 +174,8 @@ static void odd_latches_are_armed_counted_and_told_of(void **state)
 
 /* ---- eras ---- */
 
-static void each_tag_has_an_era_that_is_not_kept_for_ever(void **state)
+TEST(each_tag_has_an_era_that_is_not_kept_for_ever)
 {
-  (void)state;
   world_guard(w, 60000);
   assert_string_equal(test_server_command(world_server(w), "DEBUG CHANGE-REPL-ID"), "OK");
   assert_int_equal(world_try(w, ANNA, 1).outcome, ACQUIRE_BUSY);
@@ -191,12 +184,11 @@ static void each_tag_has_an_era_that_is_not_kept_for_ever(void **state)
   world_guard(w, 0);
 }
 
-static void a_tag_that_is_new_on_a_node_that_lost_nothing_waits_for_nothing(void **state)
+TEST(a_tag_that_is_new_on_a_node_that_lost_nothing_waits_for_nothing)
 {
   const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
   acquire_answer a;
 
-  (void)state;
   world_guard(w, 600000);
   a = world_try(w, ANNA, 1);
   assert_int_equal(a.outcome, ACQUIRE_BUSY);       /* it came up less than that ago */
@@ -211,15 +203,6 @@ static void a_tag_that_is_new_on_a_node_that_lost_nothing_waits_for_nothing(void
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    REFUSED(keys_and_channels_of_any_name_share_its_slot),
-    REFUSED(odd_names_are_waited_for_and_handed_over),
-    CASE(who_listens_on_a_channel_of_all_nodes_is_deaf),
-    CASE(odd_latches_are_armed_counted_and_told_of),
-    CASE(each_tag_has_an_era_that_is_not_kept_for_ever),
-    CASE(a_tag_that_is_new_on_a_node_that_lost_nothing_waits_for_nothing),
-  };
-
   setenv("DIBS_SCRIPT_MODE", "sharded", 1);
-  return stage_run(tests, start, stop);
+  return stage_run(start, stop, stage_clear, stage_check_errors);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Locks of other dialects, script by script on a real server: what is left behind, what comes
  * twice or late, and how many heard a release. doc/design/redisson.md, dialects.md. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,11 +158,10 @@ static void sets(protocol n, uint64_t permits)
 
 /* ---- Redisson's: exclusive ---- */
 
-static void a_release_answers_how_many_heard_it(void **state)
+TEST(a_release_answers_how_many_heard_it)
 {
   release_answer a;
 
-  (void)state;
   assert_int_equal(asks(redisson(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
   a = lets_go(redisson(ANNA), 1);
   assert_int_equal(a.outcome, RELEASE_DONE);
@@ -178,9 +175,8 @@ static void a_release_answers_how_many_heard_it(void **state)
   ear_close();
 }
 
-static void places_of_one_client_are_served_in_the_order_of_asking(void **state)
+TEST(places_of_one_client_are_served_in_the_order_of_asking)
 {
-  (void)state;
   assert_int_equal(asks(redisson(ANNA), 1, LOCK_FAIR, true), ACQUIRE_GRANTED);
   assert_int_equal(asks(redisson(ANNA), 2, LOCK_FAIR, true), ACQUIRE_WAITING);
   assert_int_equal(asks(redisson(BERT), 1, LOCK_FAIR, true), ACQUIRE_WAITING);
@@ -197,9 +193,8 @@ static void places_of_one_client_are_served_in_the_order_of_asking(void **state)
 }
 
 /* An asking that was on its way behind the grant found the lease over, and queued. */
-static void a_fair_release_leaves_no_place_behind(void **state)
+TEST(a_fair_release_leaves_no_place_behind)
 {
-  (void)state;
   assert_int_equal(asks(redisson(ANNA), 1, LOCK_FAIR, true), ACQUIRE_GRANTED);
   assert_string_equal(run("DEL " NAME), "1");
   assert_int_equal(asks(redisson(BERT), 1, LOCK_FAIR, true), ACQUIRE_GRANTED);
@@ -209,9 +204,8 @@ static void a_fair_release_leaves_no_place_behind(void **state)
   assert_int_equal(number("EXISTS " QUEUE " " DEADLINES), 0);
 }
 
-static void a_fair_release_tells_the_head_alone_and_calls_nobody_a_listener(void **state)
+TEST(a_fair_release_tells_the_head_alone_and_calls_nobody_a_listener)
 {
-  (void)state;
   assert_int_equal(asks(redisson(ANNA), 1, LOCK_FAIR, true), ACQUIRE_GRANTED);
   assert_int_equal(number("RPUSH " QUEUE " " JAVA), 1);
   assert_int_equal(number("ZADD " DEADLINES " 9999999999999 " JAVA), 1);
@@ -223,9 +217,8 @@ static void a_fair_release_tells_the_head_alone_and_calls_nobody_a_listener(void
 
 /* ---- Redisson's: readers and writers ---- */
 
-static void a_reader_s_release_leaves_the_others_and_their_end(void **state)
+TEST(a_reader_s_release_leaves_the_others_and_their_end)
 {
-  (void)state;
   assert_int_equal(shares(redisson(ANNA), 1, 'r', 1, true).outcome, ACQUIRE_GRANTED);
   assert_int_equal(shares(redisson(BERT), 1, 'r', 1, true).outcome, ACQUIRE_GRANTED);
   assert_int_equal(shares(redisson(CARL), 1, 'r', 1, true).outcome, ACQUIRE_GRANTED);
@@ -243,9 +236,8 @@ static void a_reader_s_release_leaves_the_others_and_their_end(void **state)
   ear_close();
 }
 
-static void a_writer_is_alone_and_asks_twice_without_counting_twice(void **state)
+TEST(a_writer_is_alone_and_asks_twice_without_counting_twice)
 {
-  (void)state;
   assert_int_equal(shares(redisson(ANNA), 1, 'w', 1, true).outcome, ACQUIRE_GRANTED);
   assert_int_equal(shares(redisson(ANNA), 1, 'w', 1, true).outcome, ACQUIRE_AGAIN);
   assert_int_equal(shares(redisson(ANNA), 2, 'r', 1, false).outcome, ACQUIRE_BUSY);
@@ -257,9 +249,8 @@ static void a_writer_is_alone_and_asks_twice_without_counting_twice(void **state
 
 /* ---- Redisson's: permits ---- */
 
-static void permits_are_taken_and_given_back_once(void **state)
+TEST(permits_are_taken_and_given_back_once)
 {
-  (void)state;
   sets(redisson(ANNA), 3);
   assert_int_equal(shares(redisson(ANNA), 1, 'p', 2, true).outcome, ACQUIRE_GRANTED);
   assert_int_equal(shares(redisson(ANNA), 1, 'p', 2, true).outcome, ACQUIRE_AGAIN);
@@ -276,9 +267,8 @@ static void permits_are_taken_and_given_back_once(void **state)
 }
 
 /* One of them ended, or was taken by force; the other comes back. */
-static void a_release_of_permits_that_are_not_all_there_is_told_expired(void **state)
+TEST(a_release_of_permits_that_are_not_all_there_is_told_expired)
 {
-  (void)state;
   sets(redisson(ANNA), 3);
   assert_int_equal(shares(redisson(ANNA), 1, 'p', 2, true).outcome, ACQUIRE_GRANTED);
   assert_int_equal(number("ZREMRANGEBYRANK {x}:timeout 1 1"), 1);
@@ -287,9 +277,8 @@ static void a_release_of_permits_that_are_not_all_there_is_told_expired(void **s
   assert_string_equal(run("GET " NAME), "2");
 }
 
-static void permits_without_a_lease_come_back_once_though_asked_for_twice(void **state)
+TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)
 {
-  (void)state;
   sets(redisson(ANNA), 3);
   assert_int_equal(shares(redisson(ANNA), 1, 'u', 2, true).outcome, ACQUIRE_GRANTED);
   assert_int_equal(shares(redisson(ANNA), 1, 'u', 2, true).outcome, ACQUIRE_AGAIN);
@@ -301,9 +290,8 @@ static void permits_without_a_lease_come_back_once_though_asked_for_twice(void *
 
 /* ---- Spring's, plain ---- */
 
-static void a_late_release_of_an_older_ask_ends_nothing_of_spring_s(void **state)
+TEST(a_late_release_of_an_older_ask_ends_nothing_of_spring_s)
 {
-  (void)state;
   assert_int_equal(asks(spring(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
   assert_int_equal(asks(spring(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_AGAIN);
   assert_int_equal(lets_go(spring(ANNA), 1).outcome, RELEASE_DONE);
@@ -315,9 +303,8 @@ static void a_late_release_of_an_older_ask_ends_nothing_of_spring_s(void **state
 }
 
 /* Its registries listen by a pattern that stands for ever: who hears may be nobody who waits. */
-static void a_release_of_spring_s_tells_and_calls_nobody_a_listener(void **state)
+TEST(a_release_of_spring_s_tells_and_calls_nobody_a_listener)
 {
-  (void)state;
   assert_int_equal(asks(spring(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
   ear_open("locks-channel:locks:x");
   assert_int_equal(lets_go(spring(ANNA), 1).heard, 0);
@@ -325,9 +312,8 @@ static void a_release_of_spring_s_tells_and_calls_nobody_a_listener(void **state
   ear_close();
 }
 
-static void a_plain_lock_is_its_owner_s_alone_and_never_shortened(void **state)
+TEST(a_plain_lock_is_its_owner_s_alone_and_never_shortened)
 {
-  (void)state;
   assert_int_equal(asks(plain(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
   assert_int_equal(asks(plain(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_AGAIN);
   assert_int_equal(asks(plain(BERT), 1, LOCK_MUTEX, true), ACQUIRE_WAITING);
@@ -339,9 +325,8 @@ static void a_plain_lock_is_its_owner_s_alone_and_never_shortened(void **state)
 }
 
 /* By the one message that dibs.redis_py publishes, too. */
-static void each_end_of_a_plain_lock_is_published_once(void **state)
+TEST(each_end_of_a_plain_lock_is_published_once)
 {
-  (void)state;
   ear_open("dibs:free:" NAME);
   assert_int_equal(asks(plain(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
   assert_int_equal(lets_go(plain(BERT), 1).outcome, RELEASE_TAKEN);
@@ -360,9 +345,8 @@ static void each_end_of_a_plain_lock_is_published_once(void **state)
   ear_close();
 }
 
-static void a_plain_lock_is_released_without_the_right_to_publish(void **state)
+TEST_WITH(a_plain_lock_is_released_without_the_right_to_publish, stage_clear, NULL)
 {
-  (void)state;
   assert_int_equal(asks(plain(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
   assert_string_equal(run("ACL SETUSER %s -publish", mode_user()), "OK");
   assert_int_equal(lets_go(plain(ANNA), 1).outcome, RELEASE_DONE);
@@ -370,11 +354,10 @@ static void a_plain_lock_is_released_without_the_right_to_publish(void **state)
   assert_string_equal(run("ACL SETUSER %s +publish", mode_user()), "OK");
 }
 
-static void a_cancelled_ask_is_over_in_each_dialect(void **state)
+TEST(a_cancelled_ask_is_over_in_each_dialect)
 {
   const protocol all[] = { redisson(ANNA), spring(ANNA), plain(ANNA) };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     assert_int_equal(asks(all[i], 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
     cancels(all[i], 1);
@@ -385,9 +368,8 @@ static void a_cancelled_ask_is_over_in_each_dialect(void **state)
   }
 }
 
-static void a_cancelled_share_is_over_of_each_kind(void **state)
+TEST(a_cancelled_share_is_over_of_each_kind)
 {
-  (void)state;
   for (const char *mode = "rwp"; *mode != 0; mode++) {
     if (*mode == 'p')
       sets(redisson(ANNA), 1);
@@ -401,26 +383,4 @@ static void a_cancelled_share_is_over_of_each_kind(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_release_answers_how_many_heard_it),
-    CASE(places_of_one_client_are_served_in_the_order_of_asking),
-    CASE(a_fair_release_leaves_no_place_behind),
-    CASE(a_fair_release_tells_the_head_alone_and_calls_nobody_a_listener),
-    CASE(a_reader_s_release_leaves_the_others_and_their_end),
-    CASE(a_writer_is_alone_and_asks_twice_without_counting_twice),
-    CASE(permits_are_taken_and_given_back_once),
-    CASE(a_release_of_permits_that_are_not_all_there_is_told_expired),
-    CASE(permits_without_a_lease_come_back_once_though_asked_for_twice),
-    CASE(a_late_release_of_an_older_ask_ends_nothing_of_spring_s),
-    CASE(a_release_of_spring_s_tells_and_calls_nobody_a_listener),
-    CASE(a_plain_lock_is_its_owner_s_alone_and_never_shortened),
-    CASE(each_end_of_a_plain_lock_is_published_once),
-    REFUSED(a_plain_lock_is_released_without_the_right_to_publish),
-    CASE(a_cancelled_ask_is_over_in_each_dialect),
-    CASE(a_cancelled_share_is_over_of_each_kind),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)

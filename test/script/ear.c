@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/ear.c - see ear.h. */
+#include "tests.h"
 #include "ear.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <hiredis/hiredis.h>
 #include <string.h>

@@ -2,10 +2,8 @@
 /* Elections: the scripts elect_publish, _clear and _look beside the lock of the same name,
  * with tellings that come twice, late or from a leader that is none any more.
  * protocol.md 12. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,22 +58,20 @@ static elect_answer look(void)
   return a;
 }
 
-static void a_name_that_nobody_ever_led_has_no_leader(void **state)
+TEST(a_name_that_nobody_ever_led_has_no_leader)
 {
   elect_answer a = look();
 
-  (void)state;
   assert_false(a.is_held);
   assert_int_equal(a.epoch, 0);
   assert_string_equal(a.value, "");
 }
 
-static void a_leader_is_seen_with_its_value_by_one_message(void **state)
+TEST(a_leader_is_seen_with_its_value_by_one_message)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
   elect_answer a = look();
 
-  (void)state;
   assert_true(a.is_held);
   assert_false(a.is_leaving);
   assert_string_equal(a.value, "");
@@ -89,21 +85,19 @@ static void a_leader_is_seen_with_its_value_by_one_message(void **state)
   assert_int_equal(a.lease_ms, 30000);
 }
 
-static void a_telling_that_comes_twice_tells_once(void **state)
+TEST(a_telling_that_comes_twice_tells_once)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
 
-  (void)state;
   assert_true(publish(&lease, 1, 1, "one"));
   assert_true(publish(&lease, 1, 1, "one"));
   assert_int_equal(ear_count(), 1);
 }
 
-static void a_late_copy_does_not_bring_an_older_value_back(void **state)
+TEST(a_late_copy_does_not_bring_an_older_value_back)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
 
-  (void)state;
   publish(&lease, 1, 1, "one");
   publish(&lease, 1, 2, "two");
   ear_count();
@@ -112,12 +106,11 @@ static void a_late_copy_does_not_bring_an_older_value_back(void **state)
   assert_int_equal(ear_count(), 0);
 }
 
-static void only_the_owner_of_the_lock_tells(void **state)
+TEST(only_the_owner_of_the_lock_tells)
 {
   lease_id before = world_acquire(w, ANNA, 1).lease;
   lease_id lease;
 
-  (void)state;
   world_release(w, ANNA, &before);
   assert_false(publish(&before, 1, 1, "gone"));
   lease = world_acquire(w, BERT, 1).lease;
@@ -128,13 +121,12 @@ static void only_the_owner_of_the_lock_tells(void **state)
   assert_int_equal(ear_count(), 1);
 }
 
-static void a_value_belongs_to_its_lease_only(void **state)
+TEST(a_value_belongs_to_its_lease_only)
 {
   lease_id first = world_acquire(w, ANNA, 1).lease;
   lease_id second;
   elect_answer a;
 
-  (void)state;
   publish(&first, 1, 1, "first");
   world_break(w, CARL, &first);
   a = look();
@@ -146,12 +138,11 @@ static void a_value_belongs_to_its_lease_only(void **state)
   assert_true(a.epoch == second.token * 1024);
 }
 
-static void a_leader_that_goes_is_seen_to_go_before_its_release(void **state)
+TEST(a_leader_that_goes_is_seen_to_go_before_its_release)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
   elect_answer a;
 
-  (void)state;
   publish(&lease, 1, 1, "here");
   ear_count();
   assert_true(clear_value(&lease, 1));
@@ -168,11 +159,10 @@ static void a_leader_that_goes_is_seen_to_go_before_its_release(void **state)
   assert_true(a.epoch == lease.token * 1024 + 1);
 }
 
-static void leaders_that_share_a_lease_in_turn_do_not_disturb_each_other(void **state)
+TEST(leaders_that_share_a_lease_in_turn_do_not_disturb_each_other)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
 
-  (void)state;
   publish(&lease, 1, 1, "first");
   clear_value(&lease, 1);
   assert_true(publish(&lease, 2, 2, "second"));
@@ -182,12 +172,11 @@ static void leaders_that_share_a_lease_in_turn_do_not_disturb_each_other(void **
   assert_string_equal(look().value, "second");
 }
 
-static void a_late_clear_does_not_hit_the_next_leader(void **state)
+TEST(a_late_clear_does_not_hit_the_next_leader)
 {
   lease_id first = world_acquire(w, ANNA, 1).lease;
   lease_id second;
 
-  (void)state;
   world_release(w, ANNA, &first);
   second = world_acquire(w, BERT, 1).lease;
   publish(&second, 1, 1, "second");
@@ -203,11 +192,10 @@ static void a_late_clear_does_not_hit_the_next_leader(void **state)
   assert_true(publish(&second, 1, 1, "second"));
 }
 
-static void fences_beyond_2_to_the_53_are_told_apart(void **state)
+TEST(fences_beyond_2_to_the_53_are_told_apart)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
 
-  (void)state;
   assert_true(lease.token * 1024 > 1ull << 53);
   publish(&lease, 1000, 1, "a");
   assert_false(publish(&lease, 999, 2, "b"));
@@ -215,7 +203,7 @@ static void fences_beyond_2_to_the_53_are_told_apart(void **state)
   assert_true(look().epoch == lease.token * 1024 + 1001);
 }
 
-static void a_value_may_hold_any_byte(void **state)
+TEST(a_value_may_hold_any_byte)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
   publish_call c = call_of(&lease, 1, 1, "");
@@ -223,7 +211,6 @@ static void a_value_may_hold_any_byte(void **state)
   elect_answer a;
   bool told;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all); i++)
     all[i] = (char)i;
   c.value = all;
@@ -236,11 +223,10 @@ static void a_value_may_hold_any_byte(void **state)
   assert_memory_equal(a.value, all, sizeof(all));
 }
 
-static void a_full_server_still_clears(void **state)
+TEST(a_full_server_still_clears)
 {
   lease_id lease = world_acquire(w, ANNA, 1).lease;
 
-  (void)state;
   publish(&lease, 1, 1, "here");
   stage_fill_memory();
   assert_true(clear_value(&lease, 1));
@@ -248,9 +234,15 @@ static void a_full_server_still_clears(void **state)
   assert_true(look().is_leaving);
 }
 
-static void a_shared_resource_has_no_leader(void **state)
+static int clear(void **state)
 {
-  (void)state;
+  (void)stage_clear(state);
+  ear_count();
+  return 0;
+}
+
+TEST_WITH(a_shared_resource_has_no_leader, clear, NULL)
+{
   test_server_command(world_server(w), "HSET " WORLD_KEY " s %s h 1 n 1", "rw 5 0 0");
   assert_true(RENDERED(native_elect_look, world_native(w, ANNA), world_buffer(w), false,
                        WORLD_NAME, strlen(WORLD_NAME)));
@@ -259,12 +251,11 @@ static void a_shared_resource_has_no_leader(void **state)
   buffer_clear(world_buffer(w));
 }
 
-static void a_lease_that_ran_out_is_told_as_over(void **state)
+TEST(a_lease_that_ran_out_is_told_as_over)
 {
   lease_id lease;
   elect_answer a;
 
-  (void)state;
   world_set_time(w, START_US);
   lease = world_acquire(w, ANNA, 1).lease;
   publish(&lease, 1, 1, "here");
@@ -276,13 +267,6 @@ static void a_lease_that_ran_out_is_told_as_over(void **state)
   assert_int_equal(a.remaining_ms, -1000);
   world_set_time(w, START_US - 31000000);
   assert_int_equal(look().remaining_ms, 30000);
-}
-
-static int clear(void **state)
-{
-  (void)stage_clear(state);
-  ear_count();
-  return 0;
 }
 
 static int start(void **state)
@@ -298,25 +282,4 @@ static int stop(void **state)
   return stage_stop(state);
 }
 
-int main(void)
-{
-#define TOLD(name) cmocka_unit_test_setup_teardown(name, clear, stage_check_errors)
-  const struct CMUnitTest tests[] = {
-    TOLD(a_name_that_nobody_ever_led_has_no_leader),
-    TOLD(a_leader_is_seen_with_its_value_by_one_message),
-    TOLD(a_telling_that_comes_twice_tells_once),
-    TOLD(a_late_copy_does_not_bring_an_older_value_back),
-    TOLD(only_the_owner_of_the_lock_tells),
-    TOLD(a_value_belongs_to_its_lease_only),
-    TOLD(a_leader_that_goes_is_seen_to_go_before_its_release),
-    TOLD(leaders_that_share_a_lease_in_turn_do_not_disturb_each_other),
-    TOLD(a_late_clear_does_not_hit_the_next_leader),
-    TOLD(fences_beyond_2_to_the_53_are_told_apart),
-    TOLD(a_value_may_hold_any_byte),
-    TOLD(a_full_server_still_clears),
-    cmocka_unit_test_setup(a_shared_resource_has_no_leader, clear),
-    TOLD(a_lease_that_ran_out_is_told_as_over),
-  };
-
-  return stage_run(tests, start, stop);
-}
+RUN_STAGE(start, stop, clear, stage_check_errors)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How a lease or an ask ends: release, renew, cancel, break; and what inspect tells.
  * S3, S8, S9; F1, F2, F7, F8, F13. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,23 +12,21 @@
 #include "stage.h"
 #include "rendered.h"
 
-static void a_release_frees_the_lock_and_may_be_repeated(void **state)
+TEST(a_release_frees_the_lock_and_may_be_repeated)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
   assert_int_equal(world_inspect(w, ANNA).holder_count, 0);
 }
 
-static void a_release_that_comes_late_learns_who_took_the_lease(void **state)
+TEST(a_release_that_comes_late_learns_who_took_the_lease)
 {
   lease_id dead = world_plant(w, ANNA, 1, -1001, 30000, 0);
   acquire_answer a = world_acquire(w, BERT, 1);
   release_answer r = world_release(w, ANNA, &dead);
 
-  (void)state;
   assert_int_equal(r.outcome, RELEASE_TAKEN);
   assert_true(lease_id_equal(&r.taker, &a.lease));
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
@@ -39,34 +35,31 @@ static void a_release_that_comes_late_learns_who_took_the_lease(void **state)
   assert_int_equal(world_release(w, ANNA, &dead).outcome, RELEASE_GONE);
 }
 
-static void a_release_of_what_never_was_finds_it_gone(void **state)
+TEST(a_release_of_what_never_was_finds_it_gone)
 {
   lease_id l = { .ask = 1, .token = 5 };
 
-  (void)state;
   memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
   assert_int_equal(world_release(w, ANNA, &l).outcome, RELEASE_GONE);
   assert_string_equal(world_type(w), "none");
 }
 
-static void a_lease_past_its_deadline_that_nobody_took_is_still_its_clients(void **state)
+TEST(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients)
 {
   lease_id l = world_plant(w, ANNA, 1, -60000, 30000, 0);
   renew_answer r = world_renew(w, ANNA, &l, 30000);
 
-  (void)state;
   assert_true(r.is_ours);
   assert_int_equal(r.remaining_ms, 30000);
   l = world_plant(w, ANNA, 1, -60000, 30000, 0);
   assert_int_equal(world_release(w, ANNA, &l).outcome, RELEASE_DONE);
 }
 
-static void a_token_that_begins_with_another_is_another(void **state)
+TEST(a_token_that_begins_with_another_is_another)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   lease_id shorter = a.lease;
 
-  (void)state;
   shorter.token /= 10;
   assert_int_equal(world_release(w, ANNA, &shorter).outcome, RELEASE_TAKEN);
   assert_false(world_renew(w, ANNA, &shorter, 30000).is_ours);
@@ -74,41 +67,37 @@ static void a_token_that_begins_with_another_is_another(void **state)
 
 /* ---- renew ---- */
 
-static void a_renewal_never_shortens(void **state)
+TEST(a_renewal_never_shortens)
 {
   lease_id l = world_plant(w, ANNA, 1, 20000, 30000, 0);
   renew_answer r = world_renew(w, ANNA, &l, 1000);
 
-  (void)state;
   assert_in_range(r.remaining_ms, 15000, 20000);
   assert_int_equal(world_inspect(w, ANNA).holders[0].lease_ms, 30000);
   assert_int_equal(world_inspect(w, ANNA).holders[0].renewals, 1);
 }
 
-static void a_renewal_lengthens_the_lease_and_its_length(void **state)
+TEST(a_renewal_lengthens_the_lease_and_its_length)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   renew_answer r = world_renew(w, ANNA, &a.lease, 7200000);
 
-  (void)state;
   assert_int_equal(r.remaining_ms, 7200000);
   assert_int_equal(world_inspect(w, ANNA).holders[0].lease_ms, 7200000);
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
 }
 
-static void a_renewal_after_the_clock_stepped_back_promises_one_length(void **state)
+TEST(a_renewal_after_the_clock_stepped_back_promises_one_length)
 {
   lease_id l = world_plant(w, ANNA, 1, 500000, 30000, 0);
 
-  (void)state;
   assert_int_equal(world_renew(w, ANNA, &l, 30000).remaining_ms, 30000);
 }
 
-static void a_renewal_in_doubt_of_the_clock_takes_the_deadline_away(void **state)
+TEST(a_renewal_in_doubt_of_the_clock_takes_the_deadline_away)
 {
   lease_id l = world_plant(w, ANNA, 1, -60000, 30000, 0);
 
-  (void)state;
   world_renew_at(w, ANNA, &l, 1, 0);
   assert_non_null(strstr(test_server_command(world_server(w), "GET " WORLD_KEY), " 30000 1 2"));
   /* A shorter one cannot give it back: the longer promise may still be believed. */
@@ -118,11 +107,10 @@ static void a_renewal_in_doubt_of_the_clock_takes_the_deadline_away(void **state
   assert_non_null(strstr(test_server_command(world_server(w), "GET " WORLD_KEY), " 30000 3 0"));
 }
 
-static void a_renewal_raises_the_retention(void **state)
+TEST(a_renewal_raises_the_retention)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 3000");
   world_renew(w, ANNA, &a.lease, 30000);
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
@@ -133,11 +121,10 @@ static void a_renewal_raises_the_retention(void **state)
   world_renew(w, ANNA, &a.lease, 30000);
 }
 
-static void a_renewal_never_creates_a_lease(void **state)
+TEST(a_renewal_never_creates_a_lease)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   world_release(w, ANNA, &a.lease);
   assert_false(world_renew(w, ANNA, &a.lease, 30000).is_ours);
   test_server_command(world_server(w), "DEL " WORLD_KEY);
@@ -145,11 +132,10 @@ static void a_renewal_never_creates_a_lease(void **state)
   assert_string_equal(world_type(w), "none");
 }
 
-static void a_renewal_tells_how_many_wait(void **state)
+TEST(a_renewal_tells_how_many_wait)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   assert_int_equal(world_renew(w, ANNA, &a.lease, 30000).waiters, 0);
   world_listen(w, BERT);
   world_listen(w, CARL);
@@ -158,7 +144,7 @@ static void a_renewal_tells_how_many_wait(void **state)
   assert_int_equal(world_renew(w, ANNA, &a.lease, 30000).waiters, 2);
 }
 
-static void a_batch_of_renewals_answers_each_in_its_place(void **state)
+TEST(a_batch_of_renewals_answers_each_in_its_place)
 {
   static const char *const names[] = { "one", "two", "three" };
   lease_id leases[3];
@@ -167,7 +153,6 @@ static void a_batch_of_renewals_answers_each_in_its_place(void **state)
   renew_answer a;
   buffer *out;
 
-  (void)state;
   out = world_buffer(w);
   for (int i = 0; i < 3; i++) {
     acquire_call c = world_call(w, 1);
@@ -189,7 +174,7 @@ static void a_batch_of_renewals_answers_each_in_its_place(void **state)
   assert_false(native_renew_answer(r, 3, &a));
 }
 
-static void a_renewal_of_a_hundred_locks_is_one_call(void **state)
+TEST(a_renewal_of_a_hundred_locks_is_one_call)
 {
   static char names[RENEW_BATCH_MAX][16];
   static lease_id leases[RENEW_BATCH_MAX];
@@ -197,7 +182,6 @@ static void a_renewal_of_a_hundred_locks_is_one_call(void **state)
   const resp_reply *r;
   buffer *out = world_buffer(w);
 
-  (void)state;
   for (int i = 0; i < RENEW_BATCH_MAX; i++) {
     acquire_call c = world_call(w, 1);
     c.name = names[i];
@@ -217,11 +201,10 @@ static void a_renewal_of_a_hundred_locks_is_one_call(void **state)
 
 /* ---- cancel ---- */
 
-static void a_cancelled_waiter_is_gone_and_its_late_copy_ended(void **state)
+TEST(a_cancelled_waiter_is_gone_and_its_late_copy_ended)
 {
   acquire_answer held = world_acquire(w, ANNA, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_acquire(w, BERT, 4);
@@ -233,9 +216,8 @@ static void a_cancelled_waiter_is_gone_and_its_late_copy_ended(void **state)
   assert_string_equal(world_messages(w, BERT), "");
 }
 
-static void behind_a_cancelled_head_the_next_is_first(void **state)
+TEST(behind_a_cancelled_head_the_next_is_first)
 {
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   world_listen(w, CARL);
@@ -248,9 +230,8 @@ static void behind_a_cancelled_head_the_next_is_first(void **state)
   assert_non_null(strstr(world_messages(w, ANNA), "want "));
 }
 
-static void a_cancel_that_overtakes_its_ask_leaves_a_tombstone(void **state)
+TEST(a_cancel_that_overtakes_its_ask_leaves_a_tombstone)
 {
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_acquire(w, ANNA, 1);
@@ -264,9 +245,8 @@ static void a_cancel_that_overtakes_its_ask_leaves_a_tombstone(void **state)
   assert_int_equal(world_inspect(w, ANNA).waiter_count, 2);
 }
 
-static void a_cancel_past_its_time_leaves_no_tombstone(void **state)
+TEST(a_cancel_past_its_time_leaves_no_tombstone)
 {
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_acquire(w, ANNA, 1);
@@ -275,11 +255,10 @@ static void a_cancel_past_its_time_leaves_no_tombstone(void **state)
   assert_int_equal(test_server_integer(world_server(w), "HLEN " WORLD_KEY), 5);
 }
 
-static void a_cancel_on_a_free_lock_ends_the_late_ask(void **state)
+TEST(a_cancel_on_a_free_lock_ends_the_late_ask)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   world_release(w, ANNA, &a.lease);
   world_cancel(w, BERT, 4, 0);
   assert_int_equal(world_acquire(w, BERT, 4).outcome, ACQUIRE_ENDED);
@@ -291,11 +270,10 @@ static void a_cancel_on_a_free_lock_ends_the_late_ask(void **state)
   assert_int_equal(world_acquire(w, BERT, 5).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_cancel_gives_up_a_lease_it_did_not_know_of(void **state)
+TEST(a_cancel_gives_up_a_lease_it_did_not_know_of)
 {
   acquire_answer a;
 
-  (void)state;
   world_listen(w, BERT);
   world_acquire(w, ANNA, 3);
   world_acquire(w, BERT, 1);
@@ -306,9 +284,8 @@ static void a_cancel_gives_up_a_lease_it_did_not_know_of(void **state)
   assert_int_equal(world_inspect(w, ANNA).holder_count, 0);
 }
 
-static void a_late_cancel_spares_a_later_ask(void **state)
+TEST(a_late_cancel_spares_a_later_ask)
 {
-  (void)state;
   world_listen(w, BERT);
   world_acquire(w, ANNA, 3);
   assert_int_equal(world_cancel(w, ANNA, 2, 0), 0);
@@ -320,22 +297,20 @@ static void a_late_cancel_spares_a_later_ask(void **state)
   assert_int_equal(world_acquire(w, ANNA, 3).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_cancel_of_others_changes_nothing_of_a_string(void **state)
+TEST(a_cancel_of_others_changes_nothing_of_a_string)
 {
   const char *before;
 
-  (void)state;
   world_acquire(w, ANNA, 3);
   before = test_server_command(world_server(w), "GET " WORLD_KEY);
   assert_int_equal(world_cancel(w, BERT, 9, 0), 0);
   assert_string_equal(test_server_command(world_server(w), "GET " WORLD_KEY), before);
 }
 
-static void a_lease_in_other_hands_is_not_disowned_by_its_client(void **state)
+TEST(a_lease_in_other_hands_is_not_disowned_by_its_client)
 {
   acquire_answer held, a;
 
-  (void)state;
   world_listen(w, ANNA);
   held = world_acquire(w, ANNA, 1);
   world_detach(w, ANNA, &held.lease);
@@ -352,12 +327,11 @@ static void a_lease_in_other_hands_is_not_disowned_by_its_client(void **state)
 
 /* ---- break ---- */
 
-static void a_break_ousts_the_holder_once_and_tells_it(void **state)
+TEST(a_break_ousts_the_holder_once_and_tells_it)
 {
   acquire_answer held;
   char lost[128];
 
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
@@ -372,11 +346,10 @@ static void a_break_ousts_the_holder_once_and_tells_it(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void the_release_of_a_broken_lease_says_that_it_was_over(void **state)
+TEST(the_release_of_a_broken_lease_says_that_it_was_over)
 {
   acquire_answer held = world_acquire(w, ANNA, 1);
 
-  (void)state;
   assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_DONE);
   assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_GONE);
   assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_UNTAKEN);
@@ -388,12 +361,11 @@ static void the_release_of_a_broken_lease_says_that_it_was_over(void **state)
 /* ---- by its token ---- */
 
 /* Another process ends it; the one that was granted it may still renew it. */
-static void a_release_by_token_tells_the_holder_and_its_own_release_does_not(void **state)
+TEST(a_release_by_token_tells_the_holder_and_its_own_release_does_not)
 {
   acquire_answer held, next;
   char told[300];
 
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   for (uint64_t ask = 1; ask <= 3; ask += 2) {        /* without a waiter, then with one */
@@ -418,12 +390,11 @@ static void a_release_by_token_tells_the_holder_and_its_own_release_does_not(voi
 
 /* ---- inspect ---- */
 
-static void inspect_shows_the_holder_and_the_waiters_in_order(void **state)
+TEST(inspect_shows_the_holder_and_the_waiters_in_order)
 {
   acquire_answer held;
   inspect_answer i = world_inspect(w, ANNA);
 
-  (void)state;
   assert_int_equal(i.holder_count, 0);
   assert_int_equal(i.last_token, 0);
   world_listen(w, BERT);
@@ -457,11 +428,10 @@ static void inspect_shows_the_holder_and_the_waiters_in_order(void **state)
   assert_int_equal(i.waiter_count, 0);
 }
 
-static void inspect_counts_a_waiter_only_while_its_inbox_is_there(void **state)
+TEST(inspect_counts_a_waiter_only_while_its_inbox_is_there)
 {
   inspect_answer i;
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_acquire(w, ANNA, 1);
@@ -475,7 +445,7 @@ static void inspect_counts_a_waiter_only_while_its_inbox_is_there(void **state)
   assert_string_equal(i.waiters[0].client, world_native(w, CARL)->client);
 }
 
-static void inspect_shows_a_lease_for_as_long_as_a_try_is_refused(void **state)
+TEST(inspect_shows_a_lease_for_as_long_as_a_try_is_refused)
 {
   static const struct {
     int64_t left_ms;
@@ -483,7 +453,6 @@ static void inspect_shows_a_lease_for_as_long_as_a_try_is_refused(void **state)
     bool is_held;
   } cases[] = { { -900, 0, true }, { -1100, 0, false }, { -60000, 2, true } };
 
-  (void)state;
   world_set_time(w, world_time_us(w));
   for (uint64_t i = 0; i < 3; i++) {
     inspect_answer seen;
@@ -497,39 +466,4 @@ static void inspect_shows_a_lease_for_as_long_as_a_try_is_refused(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_release_frees_the_lock_and_may_be_repeated),
-    CASE(a_release_that_comes_late_learns_who_took_the_lease),
-    CASE(a_release_of_what_never_was_finds_it_gone),
-    CASE(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients),
-    CASE(a_token_that_begins_with_another_is_another),
-    CASE(a_renewal_never_shortens),
-    CASE(a_renewal_lengthens_the_lease_and_its_length),
-    CASE(a_renewal_after_the_clock_stepped_back_promises_one_length),
-    CASE(a_renewal_in_doubt_of_the_clock_takes_the_deadline_away),
-    CASE(a_renewal_raises_the_retention),
-    CASE(a_renewal_never_creates_a_lease),
-    CASE(a_renewal_tells_how_many_wait),
-    CASE(a_batch_of_renewals_answers_each_in_its_place),
-    CASE(a_renewal_of_a_hundred_locks_is_one_call),
-    CASE(a_cancelled_waiter_is_gone_and_its_late_copy_ended),
-    CASE(behind_a_cancelled_head_the_next_is_first),
-    CASE(a_cancel_that_overtakes_its_ask_leaves_a_tombstone),
-    CASE(a_cancel_past_its_time_leaves_no_tombstone),
-    CASE(a_cancel_on_a_free_lock_ends_the_late_ask),
-    CASE(a_cancel_gives_up_a_lease_it_did_not_know_of),
-    CASE(a_late_cancel_spares_a_later_ask),
-    CASE(a_cancel_of_others_changes_nothing_of_a_string),
-    CASE(a_lease_in_other_hands_is_not_disowned_by_its_client),
-    CASE(a_break_ousts_the_holder_once_and_tells_it),
-    CASE(the_release_of_a_broken_lease_says_that_it_was_over),
-    CASE(a_release_by_token_tells_the_holder_and_its_own_release_does_not),
-    CASE(inspect_shows_the_holder_and_the_waiters_in_order),
-    CASE(inspect_counts_a_waiter_only_while_its_inbox_is_there),
-    CASE(inspect_shows_a_lease_for_as_long_as_a_try_is_refused),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/era_model.c - see era_model.h. */
+#include "tests.h"
 #include "era_model.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>

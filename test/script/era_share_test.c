@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The era guard for readers, writers, permits and sets of names: nobody comes in by any
  * door before the quarantine is over. doc/design/protocol.md 16. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <string.h>
 
@@ -19,8 +17,6 @@ static int clear(void **state)
   return era_clear(state);
 }
 
-#define SHARED(name) cmocka_unit_test_setup(name, clear)
-
 static lease_id granted(int who, char mode, uint64_t units, uint64_t ask)
 {
   acquire_answer a = share_ask(w, who, mode, units, ask);
@@ -31,7 +27,7 @@ static lease_id granted(int who, char mode, uint64_t units, uint64_t ask)
 
 /* ---- shares ---- */
 
-static void readers_writers_and_permits_are_held_back(void **state)
+TEST(readers_writers_and_permits_are_held_back)
 {
   static const char modes[] = { 'r', 'w', 'p' };
   uint64_t limit;
@@ -52,12 +48,11 @@ static void readers_writers_and_permits_are_held_back(void **state)
   }
 }
 
-static void a_reader_does_not_join_readers_that_survived(void **state)
+TEST(a_reader_does_not_join_readers_that_survived)
 {
   lease_id anna = granted(ANNA, 'r', 1, 1);
   acquire_answer a;
 
-  (void)state;
   era_change();
   a = share_try(w, BERT, 'r', 1, 1);
   assert_quarantined(&a, ACQUIRE_BUSY, QUARANTINE_MS);
@@ -86,7 +81,7 @@ static void by_downgrade(const lease_id *l)
   assert_true(share_renew(w, ANNA, l, 60000, 'r').is_ours);
 }
 
-static void who_waits_comes_in_after_the_quarantine_only(void **state)
+TEST(who_waits_comes_in_after_the_quarantine_only)
 {
   static end_it *const ways[] = { by_release, by_late_release, by_cancel, by_break,
                                   by_downgrade };
@@ -109,11 +104,10 @@ static void who_waits_comes_in_after_the_quarantine_only(void **state)
   }
 }
 
-static void more_permits_let_nobody_in_during_the_quarantine(void **state)
+TEST(more_permits_let_nobody_in_during_the_quarantine)
 {
   uint64_t limit;
 
-  (void)state;
   assert_true(share_set(w, SHARE_SET, 1, &limit));
   granted(ANNA, 'p', 1, 1);
   world_listen(w, BERT);
@@ -126,11 +120,10 @@ static void more_permits_let_nobody_in_during_the_quarantine(void **state)
   assert_non_null(strstr(world_messages(w, BERT), "share:"));
 }
 
-static void a_share_that_ended_is_not_renewed_in_quarantine(void **state)
+TEST(a_share_that_ended_is_not_renewed_in_quarantine)
 {
   lease_id anna = granted(ANNA, 'r', 1, 1);
 
-  (void)state;
   era_change();
   era_at(30000000);
   assert_true(share_renew(w, ANNA, &anna, 1000, 'r').is_ours);
@@ -138,11 +131,10 @@ static void a_share_that_ended_is_not_renewed_in_quarantine(void **state)
   assert_false(share_renew(w, ANNA, &anna, 30000, 'r').is_ours);
 }
 
-static void a_holder_that_is_gone_is_not_replaced_in_quarantine(void **state)
+TEST(a_holder_that_is_gone_is_not_replaced_in_quarantine)
 {
   granted(ANNA, 'w', 1, 1);
   era_change();
-  (void)state;
   assert_int_equal(share_try(w, BERT, 'w', 1, 1).outcome, ACQUIRE_BUSY);
   era_at(31500000);
   assert_int_equal(share_try(w, BERT, 'w', 1, 2).outcome, ACQUIRE_BUSY);
@@ -152,11 +144,10 @@ static void a_holder_that_is_gone_is_not_replaced_in_quarantine(void **state)
 
 /* ---- sets ---- */
 
-static void a_set_waits_for_its_first_member_that_is_quarantined(void **state)
+TEST(a_set_waits_for_its_first_member_that_is_quarantined)
 {
   many_answer m;
 
-  (void)state;
   world_listen(w, ANNA);
   era_change();
   m = members_try(w, ANNA, "ab", 1);
@@ -170,11 +161,10 @@ static void a_set_waits_for_its_first_member_that_is_quarantined(void **state)
   assert_int_equal(members_acquire(w, ANNA, "ab", 1).a.outcome, ACQUIRE_GRANTED);
 }
 
-static void a_set_that_survived_is_told_so_again_and_handed_to_nobody(void **state)
+TEST(a_set_that_survived_is_told_so_again_and_handed_to_nobody)
 {
   many_answer m = members_acquire(w, ANNA, "ab", 1);
 
-  (void)state;
   world_listen(w, BERT);
   assert_int_equal(one_acquire(w, BERT, 'b', 1).outcome, ACQUIRE_WAITING);
   era_change();
@@ -188,13 +178,12 @@ static void a_set_that_survived_is_told_so_again_and_handed_to_nobody(void **sta
 }
 
 /* What it has kept is its own, but not of one lease, so it is not the whole set's yet. */
-static void what_a_set_has_kept_does_not_make_it_an_owner_in_quarantine(void **state)
+TEST(what_a_set_has_kept_does_not_make_it_an_owner_in_quarantine)
 {
   acquire_answer bert = one_acquire(w, BERT, 'b', 1);
   many_call c = members_call(w, "ab", 1);
   many_answer m;
 
-  (void)state;
   world_listen(w, ANNA);
   c.keeps = true;
   m = members_send(w, ANNA, &c);
@@ -211,11 +200,10 @@ static void what_a_set_has_kept_does_not_make_it_an_owner_in_quarantine(void **s
   assert_int_equal(m.a.outcome, ACQUIRE_GRANTED);
 }
 
-static void an_older_ask_of_the_set_is_disowned_but_not_followed_at_once(void **state)
+TEST(an_older_ask_of_the_set_is_disowned_but_not_followed_at_once)
 {
   many_answer m = members_acquire(w, ANNA, "ab", 1);
 
-  (void)state;
   assert_int_equal(m.a.outcome, ACQUIRE_GRANTED);
   world_listen(w, ANNA);
   era_change();
@@ -226,20 +214,4 @@ static void an_older_ask_of_the_set_is_disowned_but_not_followed_at_once(void **
   assert_int_equal(members_acquire(w, ANNA, "ab", 2).a.outcome, ACQUIRE_GRANTED);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    SHARED(readers_writers_and_permits_are_held_back),
-    SHARED(a_reader_does_not_join_readers_that_survived),
-    SHARED(who_waits_comes_in_after_the_quarantine_only),
-    SHARED(more_permits_let_nobody_in_during_the_quarantine),
-    SHARED(a_share_that_ended_is_not_renewed_in_quarantine),
-    SHARED(a_holder_that_is_gone_is_not_replaced_in_quarantine),
-    SHARED(a_set_waits_for_its_first_member_that_is_quarantined),
-    SHARED(a_set_that_survived_is_told_so_again_and_handed_to_nobody),
-    SHARED(what_a_set_has_kept_does_not_make_it_an_owner_in_quarantine),
-    SHARED(an_older_ask_of_the_set_is_disowned_but_not_followed_at_once),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, clear, NULL)

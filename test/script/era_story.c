@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/era_story.c - see era_story.h. */
+#include "tests.h"
 #include "era_story.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -19,6 +19,4 @@ void era_at(int64_t us);
 /* It names nobody, and the end of the quarantine. */
 void assert_quarantined(const acquire_answer *a, acquire_outcome outcome, int64_t remaining_ms);
 
-#define ERA(name) cmocka_unit_test_setup(name, era_clear)
-
 #endif

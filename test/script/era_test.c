@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The era guard: a server that became primary, or lost its data, makes nobody an owner for a
  * while, whatever is asked; who had a lock goes on. doc/design/protocol.md 16. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,17 +20,15 @@ static acquire_answer granted(int who, uint64_t ask)
 
 /* ---- what is held back ---- */
 
-static void an_era_that_is_known_and_over_costs_nothing(void **state)
+TEST(an_era_that_is_known_and_over_costs_nothing)
 {
-  (void)state;
   granted(ANNA, 1);
 }
 
-static void a_new_primary_grants_nothing_until_its_quarantine_is_over(void **state)
+TEST(a_new_primary_grants_nothing_until_its_quarantine_is_over)
 {
   acquire_answer a;
 
-  (void)state;
   era_change();
   a = world_try(w, ANNA, 1);
   assert_quarantined(&a, ACQUIRE_BUSY, QUARANTINE_MS);
@@ -44,11 +40,10 @@ static void a_new_primary_grants_nothing_until_its_quarantine_is_over(void **sta
   assert_int_equal(world_try(w, ANNA, 3).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_server_that_lost_the_era_has_lost_the_leases_too(void **state)
+TEST(a_server_that_lost_the_era_has_lost_the_leases_too)
 {
   acquire_answer a;
 
-  (void)state;
   assert_int_equal(test_server_integer(world_server(w), "DEL %s", ERA_KEY), 1);
   a = world_try(w, ANNA, 1);
   assert_quarantined(&a, ACQUIRE_BUSY, QUARANTINE_MS);
@@ -56,22 +51,20 @@ static void a_server_that_lost_the_era_has_lost_the_leases_too(void **state)
   granted(ANNA, 2);
 }
 
-static void an_era_key_of_another_kind_is_none(void **state)
+TEST(an_era_key_of_another_kind_is_none)
 {
   acquire_answer a;
 
-  (void)state;
   test_server_command(world_server(w), "DEL %s", ERA_KEY);
   test_server_command(world_server(w), "HSET %s a b", ERA_KEY);
   a = world_try(w, ANNA, 1);
   assert_quarantined(&a, ACQUIRE_BUSY, QUARANTINE_MS);
 }
 
-static void those_who_wait_are_queued_and_served_in_turn(void **state)
+TEST(those_who_wait_are_queued_and_served_in_turn)
 {
   acquire_answer a;
 
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   era_change();
@@ -89,21 +82,19 @@ static void those_who_wait_are_queued_and_served_in_turn(void **state)
   assert_int_equal(world_acquire(w, ANNA, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void who_has_no_inbox_is_deaf_in_quarantine_too(void **state)
+TEST(who_has_no_inbox_is_deaf_in_quarantine_too)
 {
-  (void)state;
   era_change();
   assert_int_equal(world_acquire(w, ANNA, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
 }
 
 /* ---- who had it before ---- */
 
-static void an_owner_that_survived_renews_and_is_told_so_again(void **state)
+TEST(an_owner_that_survived_renews_and_is_told_so_again)
 {
   acquire_answer a = granted(ANNA, 1);
   renew_answer r;
 
-  (void)state;
   era_change();
   era_at(10000000);
   r = world_renew(w, ANNA, &a.lease, 30000);
@@ -115,11 +106,10 @@ static void an_owner_that_survived_renews_and_is_told_so_again(void **state)
 }
 
 /* The old primary may have given it away, and the new one may not know. */
-static void a_lease_that_ended_is_not_renewed_in_quarantine(void **state)
+TEST(a_lease_that_ended_is_not_renewed_in_quarantine)
 {
   acquire_answer a = granted(ANNA, 1);
 
-  (void)state;
   era_change();
   era_at(30000000);
   assert_true(world_renew(w, ANNA, &a.lease, 1000).is_ours);
@@ -127,20 +117,18 @@ static void a_lease_that_ended_is_not_renewed_in_quarantine(void **state)
   assert_false(world_renew(w, ANNA, &a.lease, 30000).is_ours);
 }
 
-static void a_lease_that_ended_is_renewed_when_the_era_is_old(void **state)
+TEST(a_lease_that_ended_is_renewed_when_the_era_is_old)
 {
   acquire_answer a = granted(ANNA, 1);
 
-  (void)state;
   era_at(31000001);
   assert_true(world_renew(w, ANNA, &a.lease, 30000).is_ours);
 }
 
-static void a_lease_of_the_same_client_is_disowned_but_not_followed_at_once(void **state)
+TEST(a_lease_of_the_same_client_is_disowned_but_not_followed_at_once)
 {
   acquire_answer a, old = granted(ANNA, 1);
 
-  (void)state;
   world_listen(w, ANNA);
   era_change();
   a = world_acquire(w, ANNA, 2);
@@ -171,7 +159,7 @@ static void by_break(const lease_id *l)
   assert_int_equal(world_break(w, CARL, l).outcome, RELEASE_DONE);
 }
 
-static void what_is_let_go_is_handed_on_after_the_quarantine(void **state)
+TEST(what_is_let_go_is_handed_on_after_the_quarantine)
 {
   static end_it *const ways[] = { by_release, by_cancel, by_break };
 
@@ -196,12 +184,11 @@ static void what_is_let_go_is_handed_on_after_the_quarantine(void **state)
   }
 }
 
-static void a_dead_lease_is_not_taken_in_quarantine_by_clock_or_by_watching(void **state)
+TEST(a_dead_lease_is_not_taken_in_quarantine_by_clock_or_by_watching)
 {
   acquire_call c = world_call(w, 1);
   acquire_answer a = granted(ANNA, 1);
 
-  (void)state;
   era_change();
   world_try(w, BERT, 1);
   era_at(31500000);
@@ -216,11 +203,10 @@ static void a_dead_lease_is_not_taken_in_quarantine_by_clock_or_by_watching(void
   assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
 }
 
-static void nobodys_lease_cannot_be_renewed_or_let_go(void **state)
+TEST(nobodys_lease_cannot_be_renewed_or_let_go)
 {
   acquire_answer a;
 
-  (void)state;
   world_listen(w, ANNA);
   era_change();
   a = world_acquire(w, ANNA, 1);
@@ -233,11 +219,10 @@ static void nobodys_lease_cannot_be_renewed_or_let_go(void **state)
 
 /* ---- twice, late ---- */
 
-static void what_was_over_stays_over_in_quarantine(void **state)
+TEST(what_was_over_stays_over_in_quarantine)
 {
   acquire_answer a = granted(ANNA, 5);
 
-  (void)state;
   world_release(w, ANNA, &a.lease);
   era_change();
   world_listen(w, ANNA);
@@ -248,11 +233,10 @@ static void what_was_over_stays_over_in_quarantine(void **state)
   assert_int_equal(world_acquire(w, ANNA, 6).outcome, ACQUIRE_ENDED);
 }
 
-static void a_second_failover_begins_a_second_quarantine(void **state)
+TEST(a_second_failover_begins_a_second_quarantine)
 {
   acquire_answer a;
 
-  (void)state;
   era_change();
   world_try(w, ANNA, 1);
   era_at(QUARANTINE_US - 1000);
@@ -266,11 +250,10 @@ static void a_second_failover_begins_a_second_quarantine(void **state)
 
 /* ---- clocks ---- */
 
-static void a_clock_set_back_costs_one_quarantine_more_and_not_the_step(void **state)
+TEST(a_clock_set_back_costs_one_quarantine_more_and_not_the_step)
 {
   acquire_answer a;
 
-  (void)state;
   era_change();
   world_try(w, ANNA, 1);
   era_at(-INT64_C(86400) * 1000000);
@@ -280,12 +263,11 @@ static void a_clock_set_back_costs_one_quarantine_more_and_not_the_step(void **s
   granted(ANNA, 3);
 }
 
-static void who_has_watched_nobody_for_the_whole_quarantine_needs_no_clock(void **state)
+TEST(who_has_watched_nobody_for_the_whole_quarantine_needs_no_clock)
 {
   acquire_call c = world_call(w, 1);
   acquire_answer a;
 
-  (void)state;
   era_change();
   a = world_try(w, ANNA, 1);
   era_at(1);
@@ -301,11 +283,10 @@ static void who_has_watched_nobody_for_the_whole_quarantine_needs_no_clock(void 
   assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_BUSY);
 }
 
-static void an_era_is_kept_for_as_long_as_it_is_used(void **state)
+TEST(an_era_is_kept_for_as_long_as_it_is_used)
 {
   acquire_answer a;
 
-  (void)state;
   test_server_command(world_server(w), "PEXPIRE %s 100000", ERA_KEY);
   era_at(INT64_C(7200) * 1000000);
   a = granted(ANNA, 1);
@@ -319,13 +300,12 @@ static void an_era_is_kept_for_as_long_as_it_is_used(void **state)
 
 /* ---- a full server ---- */
 
-static void a_full_server_lets_go_in_a_new_era_and_begins_the_quarantine_later(void **state)
+TEST(a_full_server_lets_go_in_a_new_era_and_begins_the_quarantine_later)
 {
   acquire_call c = world_call(w, 1);
   acquire_answer a = granted(ANNA, 1);
   const char *error;
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_WAITING);
@@ -340,29 +320,4 @@ static void a_full_server_lets_go_in_a_new_era_and_begins_the_quarantine_later(v
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_WAITING);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    ERA(an_era_that_is_known_and_over_costs_nothing),
-    ERA(a_new_primary_grants_nothing_until_its_quarantine_is_over),
-    ERA(a_server_that_lost_the_era_has_lost_the_leases_too),
-    ERA(an_era_key_of_another_kind_is_none),
-    ERA(those_who_wait_are_queued_and_served_in_turn),
-    ERA(who_has_no_inbox_is_deaf_in_quarantine_too),
-    ERA(an_owner_that_survived_renews_and_is_told_so_again),
-    ERA(a_lease_that_ended_is_not_renewed_in_quarantine),
-    ERA(a_lease_that_ended_is_renewed_when_the_era_is_old),
-    ERA(a_lease_of_the_same_client_is_disowned_but_not_followed_at_once),
-    ERA(what_is_let_go_is_handed_on_after_the_quarantine),
-    ERA(a_dead_lease_is_not_taken_in_quarantine_by_clock_or_by_watching),
-    ERA(nobodys_lease_cannot_be_renewed_or_let_go),
-    ERA(what_was_over_stays_over_in_quarantine),
-    ERA(a_second_failover_begins_a_second_quarantine),
-    ERA(a_clock_set_back_costs_one_quarantine_more_and_not_the_step),
-    ERA(who_has_watched_nobody_for_the_whole_quarantine_needs_no_clock),
-    ERA(an_era_is_kept_for_as_long_as_it_is_used),
-    ERA(a_full_server_lets_go_in_a_new_era_and_begins_the_quarantine_later),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, era_clear, NULL)

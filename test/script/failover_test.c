@@ -3,10 +3,8 @@
  * lost with it, comes back as the replica's replica, and is promoted. Whoever held the lost
  * lease, and whoever would get the same name, never hold it at the same time where there is an
  * era guard; without one they do, and the later fence is the higher. doc/design/protocol.md 16. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,11 +91,10 @@ static void guard(void)
   at(QUARANTINE_MS * INT64_C(1000));
 }
 
-static void a_lease_that_was_lost_is_not_given_to_another_before_it_is_over(void **state)
+TEST(a_lease_that_was_lost_is_not_given_to_another_before_it_is_over)
 {
   acquire_answer lost, next;
 
-  (void)state;
   guard();
   cut_off();
   lost = world_acquire(w, ANNA, 1);
@@ -115,11 +112,10 @@ static void a_lease_that_was_lost_is_not_given_to_another_before_it_is_over(void
   world_guard(w, 0);
 }
 
-static void without_a_guard_two_hold_it_and_the_later_fence_is_higher(void **state)
+TEST(without_a_guard_two_hold_it_and_the_later_fence_is_higher)
 {
   acquire_answer lost, next;
 
-  (void)state;
   cut_off();
   lost = world_acquire(w, ANNA, 1);
   fail_over();
@@ -129,11 +125,10 @@ static void without_a_guard_two_hold_it_and_the_later_fence_is_higher(void **sta
   assert_true(next.lease.token > lost.lease.token);
 }
 
-static void who_is_known_to_the_new_primary_goes_on(void **state)
+TEST(who_is_known_to_the_new_primary_goes_on)
 {
   acquire_answer a;
 
-  (void)state;
   guard();
   a = world_acquire(w, ANNA, 1);
   cut_off();
@@ -148,11 +143,10 @@ static void who_is_known_to_the_new_primary_goes_on(void **state)
 }
 
 /* Its lease ended, another's grant was lost: late as it is, it must not come back to life. */
-static void who_was_stopped_does_not_renew_over_a_lease_that_was_lost(void **state)
+TEST(who_was_stopped_does_not_renew_over_a_lease_that_was_lost)
 {
   acquire_answer stopped, lost;
 
-  (void)state;
   guard();
   stopped = world_acquire(w, ANNA, 1);
   cut_off();
@@ -167,11 +161,10 @@ static void who_was_stopped_does_not_renew_over_a_lease_that_was_lost(void **sta
 }
 
 /* A primary that was left behind has its own era, and leaves it nowhere. */
-static void the_era_of_a_stale_primary_counts_nowhere(void **state)
+TEST(the_era_of_a_stale_primary_counts_nowhere)
 {
   char key[64];
 
-  (void)state;
   guard();
   cut_off();
   (void)world_try(w, ANNA, 1);
@@ -187,11 +180,10 @@ static void the_era_of_a_stale_primary_counts_nowhere(void **state)
 
 /* In Cluster a new tag is held back where its node was promoted, however long it is up: the
  * words of Cluster, said to a server of its own. */
-static void a_tag_that_is_new_after_a_failover_is_held_back(void **state)
+TEST(a_tag_that_is_new_after_a_failover_is_held_back)
 {
   const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
 
-  (void)state;
   cut_off();
   fail_over();
   at(0);
@@ -205,18 +197,4 @@ static void a_tag_that_is_new_after_a_failover_is_held_back(void **state)
   world_guard(w, 0);
 }
 
-#define FAILOVER(name) cmocka_unit_test_setup(name, begin)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    FAILOVER(a_lease_that_was_lost_is_not_given_to_another_before_it_is_over),
-    FAILOVER(without_a_guard_two_hold_it_and_the_later_fence_is_higher),
-    FAILOVER(who_is_known_to_the_new_primary_goes_on),
-    FAILOVER(who_was_stopped_does_not_renew_over_a_lease_that_was_lost),
-    FAILOVER(the_era_of_a_stale_primary_counts_nowhere),
-    FAILOVER(a_tag_that_is_new_after_a_failover_is_held_back),
-  };
-
-  return stage_run(tests, start, stop);
-}
+RUN_STAGE(start, stop, begin, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports of what a client did: the script report, with requests that come twice or late, a full
  * server, keys of other programs, and data that was lost. protocol.md 22. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,12 +136,11 @@ static dibs_fleet_row row(fleet_reading *r)
   return found;
 }
 
-static void a_report_adds_to_the_totals_and_twice_counts_once(void **state)
+TEST(a_report_adds_to_the_totals_and_twice_counts_once)
 {
   fleet_reading r;
   dibs_fleet_row seen;
 
-  (void)state;
   one_hold(50);
   assert_true(fleet_report_begin(f, false, now));
   send_ok(1);
@@ -161,12 +158,11 @@ static void a_report_adds_to_the_totals_and_twice_counts_once(void **state)
   fleet_reading_deinit(&r);
 }
 
-static void a_report_that_arrives_after_the_next_one_changes_nothing(void **state)
+TEST(a_report_that_arrives_after_the_next_one_changes_nothing)
 {
   fleet_reading r;
   request late;
 
-  (void)state;
   one_hold(50);
   assert_true(fleet_report_begin(f, false, now));
   request_init(&late, &world_buffer(w)->memory);
@@ -184,23 +180,21 @@ static void a_report_that_arrives_after_the_next_one_changes_nothing(void **stat
   fleet_reading_deinit(&r);
 }
 
-static void all_keys_expire(void **state)
+TEST(all_keys_expire)
 {
   static const struct { const char *command; long least, most; } keys[] = {
     { "PTTL " TOTALS, 86000000, 86400000 }, { "PTTL " CLASSES, 86000000, 86400000 },
     { "PTTL " CLIENTS, 86000000, 86400000 }, { "PTTL " HISTORY, 604000000, 604800000 },
   };
 
-  (void)state;
   one_hold(1500);
   report_all(false);
   for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
     assert_in_range(strtol(asked(keys[i].command), NULL, 10), keys[i].least, keys[i].most);
 }
 
-static void the_last_report_leaves_no_trace_of_the_client(void **state)
+TEST(the_last_report_leaves_no_trace_of_the_client)
 {
-  (void)state;
   one_hold(1);
   report_all(false);
   assert_string_equal(asked("ZCARD " CLIENTS), "1");
@@ -209,9 +203,8 @@ static void the_last_report_leaves_no_trace_of_the_client(void **state)
   assert_string_equal(asked("ZCARD " CLIENTS), "0");
 }
 
-static void only_what_is_notable_is_in_the_history(void **state)
+TEST(only_what_is_notable_is_in_the_history)
 {
-  (void)state;
   one_hold(20);
   report_all(false);
   assert_string_equal(asked("EXISTS " HISTORY), "0");
@@ -220,12 +213,11 @@ static void only_what_is_notable_is_in_the_history(void **state)
   assert_string_equal(asked("XLEN " HISTORY), "1");
 }
 
-static void lost_data_begin_again_and_are_no_negative_difference(void **state)
+TEST(lost_data_begin_again_and_are_no_negative_difference)
 {
   fleet_reading r, later;
   dibs_fleet_row before, after, change;
 
-  (void)state;
   for (int i = 0; i < 3; i++)
     one_hold(20);
   report_all(false);
@@ -246,11 +238,10 @@ static void lost_data_begin_again_and_are_no_negative_difference(void **state)
   fleet_reading_deinit(&later);
 }
 
-static void a_full_server_refuses_the_report_and_the_next_one_has_it(void **state)
+TEST_WITH(a_full_server_refuses_the_report_and_the_next_one_has_it, begin, end_refused)
 {
   fleet_reading r;
 
-  (void)state;
   one_hold(20);
   assert_true(fleet_report_begin(f, false, now));
   stage_fill_memory();
@@ -264,11 +255,10 @@ static void a_full_server_refuses_the_report_and_the_next_one_has_it(void **stat
   fleet_reading_deinit(&r);
 }
 
-static void a_key_of_another_kind_stays_and_the_rest_is_done(void **state)
+TEST_WITH(a_key_of_another_kind_stays_and_the_rest_is_done, begin, end_refused)
 {
   const char *fault = NULL;
 
-  (void)state;
   assert_string_equal(asked("SET " TOTALS " mine"), "OK");
   one_hold(1500);
   assert_true(fleet_report_begin(f, false, now));
@@ -278,20 +268,4 @@ static void a_key_of_another_kind_stays_and_the_rest_is_done(void **state)
   assert_string_equal(asked("XLEN " HISTORY), "1");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-#define FLEET(name) cmocka_unit_test_setup_teardown(name, begin, end)
-#define FLEET_REFUSED(name) cmocka_unit_test_setup_teardown(name, begin, end_refused)
-    FLEET(a_report_adds_to_the_totals_and_twice_counts_once),
-    FLEET(a_report_that_arrives_after_the_next_one_changes_nothing),
-    FLEET(all_keys_expire),
-    FLEET(the_last_report_leaves_no_trace_of_the_client),
-    FLEET(only_what_is_notable_is_in_the_history),
-    FLEET(lost_data_begin_again_and_are_no_negative_difference),
-    FLEET_REFUSED(a_full_server_refuses_the_report_and_the_next_one_has_it),
-    FLEET_REFUSED(a_key_of_another_kind_stays_and_the_rest_is_done),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, begin, end)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* FCALL instead of EVAL: one library, loaded by an administrator, for users who may not use
  * EVAL. The other stories are played that way too: mode.h. doc/design/protocol.md 19. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +16,12 @@ static void load(const char *library)
                          "dibs_"));
 }
 
-static void the_user_may_not_eval_and_locks_all_the_same(void **state)
+TEST(the_user_may_not_eval_and_locks_all_the_same)
 {
   const resp_argument words[] = { RESP_TEXT("EVAL"), RESP_TEXT("return 1"), RESP_TEXT("0") };
   acquire_answer a = world_acquire(w, ANNA, 1);
   const resp_node *root;
 
-  (void)state;
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_true(resp_command(world_buffer(w), words, 3));
   root = resp_root(stage_send());
@@ -32,12 +29,11 @@ static void the_user_may_not_eval_and_locks_all_the_same(void **state)
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_DENIED);
 }
 
-static void a_function_that_is_not_loaded_is_a_fault_of_its_own(void **state)
+TEST(a_function_that_is_not_loaded_is_a_fault_of_its_own)
 {
   acquire_call c = world_call(w, 1);
   const char *error;
 
-  (void)state;
   assert_string_equal(test_server_command(world_server(w), "FUNCTION FLUSH"), "OK");
   error = world_acquire_error(w, ANNA, &c);
   assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_NO_FUNCTION);
@@ -46,12 +42,11 @@ static void a_function_that_is_not_loaded_is_a_fault_of_its_own(void **state)
 }
 
 /* As another version's, of which a script differs: each of its names does. */
-static void two_versions_are_loaded_side_by_side(void **state)
+TEST_WITH(two_versions_are_loaded_side_by_side, stage_clear, stage_check_errors)
 {
   const char *digest = strrchr(script_library_name, '_') + 1;
   char *other = malloc(script_library_size + 1);
 
-  (void)state;
   memcpy(other, script_library_text, script_library_size + 1);
   for (char *at; (at = strstr(other, digest)) != NULL;)
     memcpy(at, "01234567", 8);
@@ -63,9 +58,8 @@ static void two_versions_are_loaded_side_by_side(void **state)
                       "OK");
 }
 
-static void each_script_is_a_function_of_the_library(void **state)
+TEST_WITH(each_script_is_a_function_of_the_library, stage_clear, stage_check_errors)
 {
-  (void)state;
   for (size_t i = 0; i < script_count; i++) {
     const script *s = script_table[i];
     assert_non_null(strstr(script_library_text, s->function));
@@ -73,23 +67,21 @@ static void each_script_is_a_function_of_the_library(void **state)
   }
 }
 
-static void a_full_server_refuses_to_grant_and_changes_nothing(void **state)
+TEST(a_full_server_refuses_to_grant_and_changes_nothing)
 {
   acquire_call c = world_call(w, 1);
   const char *error;
 
-  (void)state;
   stage_fill_memory();
   error = world_acquire_error(w, ANNA, &c);
   assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
   assert_string_equal(world_type(w), "none");
 }
 
-static void a_full_server_still_renews_lets_go_and_hands_over(void **state)
+TEST(a_full_server_still_renews_lets_go_and_hands_over)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_acquire(w, BERT, 1);
@@ -105,15 +97,6 @@ static void a_full_server_still_renews_lets_go_and_hands_over(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    REFUSED(the_user_may_not_eval_and_locks_all_the_same),
-    REFUSED(a_function_that_is_not_loaded_is_a_fault_of_its_own),
-    CASE(two_versions_are_loaded_side_by_side),
-    CASE(each_script_is_a_function_of_the_library),
-    REFUSED(a_full_server_refuses_to_grant_and_changes_nothing),
-    REFUSED(a_full_server_still_renews_lets_go_and_hands_over),
-  };
-
   setenv("DIBS_SCRIPT_MODE", "functions", 1);
-  return stage_run(tests, stage_start, stage_stop);
+  return stage_run(stage_start, stage_stop, stage_clear, NULL);
 }

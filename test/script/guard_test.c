@@ -2,10 +2,8 @@
 /* The scripts of the guarded writes, on a real server (S2): which fences are let in,
  * what is refused before anything is written, how long fences live, and that nothing counts
  * twice. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,9 +145,8 @@ static void expect_untouched(const char *digest)
 
 /* ---- the rule ---- */
 
-static void a_newer_or_equal_fence_writes_an_older_one_does_not(void **state)
+TEST(a_newer_or_equal_fence_writes_an_older_one_does_not)
 {
-  (void)state;
   assert_int_equal(set(7, "a"), GUARD_WRITTEN);
   assert_int_equal(set(7, "b"), GUARD_WRITTEN);
   assert_int_equal(set(8, "c"), GUARD_WRITTEN);
@@ -159,14 +156,13 @@ static void a_newer_or_equal_fence_writes_an_older_one_does_not(void **state)
 }
 
 /* As doubles neighbours here are equal, and as text 9 is more than 10. */
-static void fences_are_compared_as_numbers_of_any_length(void **state)
+TEST(fences_are_compared_as_numbers_of_any_length)
 {
   static const uint64_t rising[] = { 1, 2, 9, 10, 11, 99, 100, 9007199254740991u,
     9007199254740992u, 9007199254740993u, 9007199254740994u, 1843200000000000000u,
     1843200000000000001u, 9223372036854775806u, 9223372036854775807u };
   char value[24];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(rising) / sizeof(rising[0]); i++) {
     snprintf(value, sizeof(value), "%zu", i);
     assert_int_equal(set(rising[i], value), GUARD_WRITTEN);
@@ -176,11 +172,10 @@ static void fences_are_compared_as_numbers_of_any_length(void **state)
   }
 }
 
-static void every_kind_of_write_is_refused_when_fenced(void **state)
+TEST(every_kind_of_write_is_refused_when_fenced)
 {
   const char *digest;
 
-  (void)state;
   assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
   digest = test_server_command(world_server(w), "DEBUG DIGEST");
   assert_int_equal(hset(4, "a", "2"), GUARD_FENCED);
@@ -194,9 +189,8 @@ static void every_kind_of_write_is_refused_when_fenced(void **state)
   assert_string_equal(get(KEY), "(nil)");
 }
 
-static void a_hash_gets_and_loses_fields(void **state)
+TEST(a_hash_gets_and_loses_fields)
 {
-  (void)state;
   assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
   assert_int_equal(hset(5, "b", ""), GUARD_WRITTEN);
   say_hdel(6, "a");
@@ -204,13 +198,12 @@ static void a_hash_gets_and_loses_fields(void **state)
   assert_string_equal(test_server_command(world_server(w), "HGETALL " KEY), "[b, ]");
 }
 
-static void a_thousand_fields_go_at_once(void **state)
+TEST(a_thousand_fields_go_at_once)
 {
   static char names[GUARD_FIELDS_MAX][8];
   resp_argument words[2 * GUARD_FIELDS_MAX], only[GUARD_FIELDS_MAX];
   guard_call c;
 
-  (void)state;
   for (size_t i = 0; i < GUARD_FIELDS_MAX; i++) {
     snprintf(names[i], sizeof(names[i]), "f%zu", i);
     only[i] = words[2 * i] = words[2 * i + 1] =
@@ -230,11 +223,10 @@ static void a_thousand_fields_go_at_once(void **state)
 
 /* ---- refused before any write ---- */
 
-static void a_key_of_another_kind_is_refused_and_left_alone(void **state)
+TEST(a_key_of_another_kind_is_refused_and_left_alone)
 {
   const char *digest;
 
-  (void)state;
   test_server_command(world_server(w), "RPUSH " KEY " x");
   digest = test_server_command(world_server(w), "DEBUG DIGEST");
   say_set(ANNA, 1, "v", 0);
@@ -256,13 +248,12 @@ static void a_key_of_another_kind_is_refused_and_left_alone(void **state)
   expect_untouched(digest);
 }
 
-static void a_fence_key_of_another_kind_is_refused_and_left_alone(void **state)
+TEST(a_fence_key_of_another_kind_is_refused_and_left_alone)
 {
   static const char *const strange[] = { "HSET " FENCE_KEY " f 1", "SET " FENCE_KEY " words",
                                          "SET " FENCE_KEY " 007", "SET " FENCE_KEY " 1.5e9" };
   const char *digest;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
     test_server_command(world_server(w), "FLUSHALL");
     test_server_command(world_server(w), strange[i]);
@@ -281,11 +272,10 @@ static void a_fence_key_of_another_kind_is_refused_and_left_alone(void **state)
   }
 }
 
-static void a_sum_that_would_overflow_is_refused_and_writes_nothing(void **state)
+TEST(a_sum_that_would_overflow_is_refused_and_writes_nothing)
 {
   const char *digest;
 
-  (void)state;
   test_server_command(world_server(w), "SET " KEY " 9223372036854775807");
   digest = test_server_command(world_server(w), "DEBUG DIGEST");
   say_incr_as(ANNA, 1, 1, 1);
@@ -294,11 +284,10 @@ static void a_sum_that_would_overflow_is_refused_and_writes_nothing(void **state
   assert_int_equal(incr_as(ANNA, 2, 1, -7), 9223372036854775800);
 }
 
-static void a_full_server_refuses_what_needs_memory_and_removes_all_the_same(void **state)
+TEST(a_full_server_refuses_what_needs_memory_and_removes_all_the_same)
 {
   const char *digest;
 
-  (void)state;
   assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
   assert_int_equal(hset(5, "b", "1"), GUARD_WRITTEN);
   digest = test_server_command(world_server(w), "DEBUG DIGEST");
@@ -322,17 +311,15 @@ static void a_full_server_refuses_what_needs_memory_and_removes_all_the_same(voi
 
 /* ---- how long fences live ---- */
 
-static void the_fence_of_a_key_without_end_has_none(void **state)
+TEST(the_fence_of_a_key_without_end_has_none)
 {
-  (void)state;
   assert_int_equal(set(1, "v"), GUARD_WRITTEN);
   assert_int_equal(pttl(KEY), -1);
   assert_int_equal(pttl(FENCE_KEY), -1);
 }
 
-static void the_fence_outlives_its_key_by_a_day(void **state)
+TEST(the_fence_outlives_its_key_by_a_day)
 {
-  (void)state;
   say_set(ANNA, 1, "v", 5000);
   assert_int_equal(outcome(NULL), GUARD_WRITTEN);
   assert_in_range(pttl(KEY), 1, 5000);
@@ -341,9 +328,8 @@ static void the_fence_outlives_its_key_by_a_day(void **state)
   assert_int_equal(pttl(FENCE_KEY), -1);
 }
 
-static void a_removed_key_leaves_its_fence_for_a_day(void **state)
+TEST(a_removed_key_leaves_its_fence_for_a_day)
 {
-  (void)state;
   assert_int_equal(set(3, "v"), GUARD_WRITTEN);
   say_del(3);
   assert_int_equal(outcome(NULL), GUARD_WRITTEN);
@@ -359,9 +345,8 @@ static void a_removed_key_leaves_its_fence_for_a_day(void **state)
   assert_in_range(pttl(FENCE_KEY), DAY_MS - 60000, DAY_MS);
 }
 
-static void a_sum_keeps_the_end_of_its_key(void **state)
+TEST(a_sum_keeps_the_end_of_its_key)
 {
-  (void)state;
   test_server_command(world_server(w), "SET " KEY " 5 PX 60000");
   assert_int_equal(incr(1, 1), 6);
   assert_in_range(pttl(KEY), 1, 60000);
@@ -370,9 +355,8 @@ static void a_sum_keeps_the_end_of_its_key(void **state)
 
 /* ---- copies that come twice or late ---- */
 
-static void a_repeated_sum_counts_once(void **state)
+TEST(a_repeated_sum_counts_once)
 {
-  (void)state;
   assert_int_equal(incr_as(ANNA, 1, 5, 10), 10);
   assert_int_equal(incr_as(ANNA, 1, 5, 10), 10);
   assert_int_equal(incr_as(ANNA, 2, 5, 10), 20);
@@ -380,9 +364,8 @@ static void a_repeated_sum_counts_once(void **state)
   assert_string_equal(get(KEY), "21");
 }
 
-static void a_repeated_sum_counts_once_also_behind_a_newer_fence(void **state)
+TEST(a_repeated_sum_counts_once_also_behind_a_newer_fence)
 {
-  (void)state;
   assert_int_equal(incr_as(ANNA, 1, 5, 10), 10);
   assert_int_equal(incr_as(BERT, 1, 6, 1), 11);
   say_set(BERT, 7, "100", 0);
@@ -395,9 +378,8 @@ static void a_repeated_sum_counts_once_also_behind_a_newer_fence(void **state)
 }
 
 /* Many threads of one holder, none of which has heard yet. */
-static void sums_that_are_not_settled_are_all_remembered(void **state)
+TEST(sums_that_are_not_settled_are_all_remembered)
 {
-  (void)state;
   settled = 1;
   for (uint64_t i = 1; i <= 50; i++)
     assert_int_equal(incr_as(ANNA, i, 5, 1), i);
@@ -406,9 +388,8 @@ static void sums_that_are_not_settled_are_all_remembered(void **state)
   assert_string_equal(get(KEY), "50");
 }
 
-static void what_is_settled_is_forgotten_and_its_copies_do_nothing(void **state)
+TEST(what_is_settled_is_forgotten_and_its_copies_do_nothing)
 {
-  (void)state;
   settled = 1;
   assert_int_equal(incr_as(ANNA, 1, 5, 1), 1);
   assert_int_equal(incr_as(ANNA, 2, 5, 1), 2);
@@ -423,9 +404,8 @@ static void what_is_settled_is_forgotten_and_its_copies_do_nothing(void **state)
 }
 
 /* Numbers that are lower, but not settled, are other threads' first sendings. */
-static void a_late_copy_of_a_settled_write_does_not_undo_a_later_one(void **state)
+TEST(a_late_copy_of_a_settled_write_does_not_undo_a_later_one)
 {
-  (void)state;
   number = 0;
   assert_int_equal(set(5, "first"), GUARD_WRITTEN);        /* 1 */
   assert_int_equal(set(5, "second"), GUARD_WRITTEN);       /* 2, and 1 is settled */
@@ -441,9 +421,8 @@ static void a_late_copy_of_a_settled_write_does_not_undo_a_later_one(void **stat
   assert_string_equal(get(KEY), "third");
 }
 
-static void a_newer_fence_of_the_same_client_knows_nothing_of_late_copies(void **state)
+TEST(a_newer_fence_of_the_same_client_knows_nothing_of_late_copies)
 {
-  (void)state;
   number = 10;
   assert_int_equal(set(5, "a"), GUARD_WRITTEN);
   number = 0;
@@ -455,7 +434,7 @@ static void a_newer_fence_of_the_same_client_knows_nothing_of_late_copies(void *
 /* ---- where the keys are ---- */
 
 /* The server's own word for it, from a server with Cluster switched on. */
-static void the_keys_of_a_guarded_write_are_in_one_slot(void **state)
+TEST(the_keys_of_a_guarded_write_are_in_one_slot)
 {
   static const char *const keys[] = { "stock", "{user:7}:cart", "a{b}c", "two words", "{", "a{",
                                       "{}", "a{}b", "x}y", "}" };
@@ -464,7 +443,6 @@ static void the_keys_of_a_guarded_write_are_in_one_slot(void **state)
   char fence[GUARD_KEY_TEXT_SIZE];
   size_t refused = 0;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
     text t = text_over(fence, sizeof(fence));
 
@@ -486,31 +464,4 @@ static int clear(void **state)
   return stage_clear(state);
 }
 
-int main(void)
-{
-#define GUARDED(name) cmocka_unit_test_setup(name, clear)
-  const struct CMUnitTest tests[] = {
-    GUARDED(a_newer_or_equal_fence_writes_an_older_one_does_not),
-    GUARDED(fences_are_compared_as_numbers_of_any_length),
-    GUARDED(every_kind_of_write_is_refused_when_fenced),
-    GUARDED(a_hash_gets_and_loses_fields),
-    GUARDED(a_thousand_fields_go_at_once),
-    GUARDED(a_key_of_another_kind_is_refused_and_left_alone),
-    GUARDED(a_fence_key_of_another_kind_is_refused_and_left_alone),
-    GUARDED(a_sum_that_would_overflow_is_refused_and_writes_nothing),
-    GUARDED(a_full_server_refuses_what_needs_memory_and_removes_all_the_same),
-    GUARDED(the_fence_of_a_key_without_end_has_none),
-    GUARDED(the_fence_outlives_its_key_by_a_day),
-    GUARDED(a_removed_key_leaves_its_fence_for_a_day),
-    GUARDED(a_sum_keeps_the_end_of_its_key),
-    GUARDED(a_repeated_sum_counts_once),
-    GUARDED(a_repeated_sum_counts_once_also_behind_a_newer_fence),
-    GUARDED(sums_that_are_not_settled_are_all_remembered),
-    GUARDED(what_is_settled_is_forgotten_and_its_copies_do_nothing),
-    GUARDED(a_late_copy_of_a_settled_write_does_not_undo_a_later_one),
-    GUARDED(a_newer_fence_of_the_same_client_knows_nothing_of_late_copies),
-    GUARDED(the_keys_of_a_guarded_write_are_in_one_slot),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, clear, NULL)

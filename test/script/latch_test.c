@@ -2,10 +2,8 @@
 /* The scripts of the count-down latches, on a real server: Redisson's layout byte
  * for byte, each id counted once, repetitions answered and not done again, and what those
  * who look learn. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,9 +144,8 @@ static int end(void **state)
 
 /* ---- tests ---- */
 
-static void the_key_is_a_plain_number_under_the_plain_name(void **state)
+TEST(the_key_is_a_plain_number_under_the_plain_name)
 {
-  (void)state;
   arm(3);
   assert_string_equal(run("TYPE %s", NAME), "string");
   assert_string_equal(run("GET %s", NAME), "3");
@@ -163,9 +160,8 @@ static void the_key_is_a_plain_number_under_the_plain_name(void **state)
   assert_int_equal(run_integer("EXISTS %s", NAME), 0);
 }
 
-static void java_counts_on_the_same_latch(void **state)
+TEST(java_counts_on_the_same_latch)
 {
-  (void)state;
   arm(3);
   java_counts_down();
   assert_int_equal(look().left, 2);
@@ -177,11 +173,10 @@ static void java_counts_on_the_same_latch(void **state)
   assert_int_equal(down(ANNA, NULL), 1);
 }
 
-static void an_armed_latch_is_not_armed_again(void **state)
+TEST(an_armed_latch_is_not_armed_again)
 {
   latch_call c = call_of(9, NULL);
 
-  (void)state;
   arm(3);
   assert_true(was_armed(BERT, &c));
   assert_string_equal(run("GET %s", NAME), "3");
@@ -191,29 +186,26 @@ static void an_armed_latch_is_not_armed_again(void **state)
   assert_string_equal(run("GET %s", NAME), "2");
 }
 
-static void what_is_not_armed_cannot_be_counted(void **state)
+TEST(what_is_not_armed_cannot_be_counted)
 {
-  (void)state;
   assert_int_equal(down(ANNA, NULL), -1);
   assert_int_equal(down(ANNA, "id"), -1);
   assert_int_equal(run_integer("EXISTS %s", NAME), 0);
   assert_string_equal(java_heard(), "");
 }
 
-static void it_counts_to_zero_and_no_further(void **state)
+TEST(it_counts_to_zero_and_no_further)
 {
   latch_call c = call_of(7, NULL);
 
-  (void)state;
   arm(3);
   assert_int_equal(down_by(ANNA, &c), 0);
   assert_int_equal(run_integer("EXISTS %s", NAME), 0);
   assert_string_equal(java_heard(), "1 0 ");
 }
 
-static void an_id_counts_once_whoever_brings_it(void **state)
+TEST(an_id_counts_once_whoever_brings_it)
 {
-  (void)state;
   arm(3);
   assert_int_equal(down(ANNA, "part 1"), 2);
   assert_int_equal(down(ANNA, "part 1"), 2);
@@ -225,9 +217,8 @@ static void an_id_counts_once_whoever_brings_it(void **state)
   assert_true(run_integer("PTTL %s", BESIDE) > DAY_MS - 60000);
 }
 
-static void an_id_counts_again_when_it_is_armed_anew(void **state)
+TEST(an_id_counts_again_when_it_is_armed_anew)
 {
-  (void)state;
   arm(2);
   assert_int_equal(down(ANNA, "id"), 1);
   assert_int_equal(down(ANNA, NULL), 0);
@@ -236,9 +227,8 @@ static void an_id_counts_again_when_it_is_armed_anew(void **state)
   assert_int_equal(down(ANNA, "id"), 1);
 }
 
-static void an_id_counts_again_when_java_armed_it_anew(void **state)
+TEST(an_id_counts_again_when_java_armed_it_anew)
 {
-  (void)state;
   arm(2);
   assert_int_equal(down(ANNA, "id"), 1);
   java_counts_down();
@@ -249,11 +239,10 @@ static void an_id_counts_again_when_java_armed_it_anew(void **state)
   assert_int_equal(down(ANNA, "id"), 0);
 }
 
-static void the_repetition_of_a_request_is_answered_and_not_done(void **state)
+TEST(the_repetition_of_a_request_is_answered_and_not_done)
 {
   latch_call set, first, last, gone;
 
-  (void)state;
   set = call_of(3, NULL);
   assert_false(was_armed(ANNA, &set));
   assert_false(was_armed(ANNA, &set));        /* told as the first time */
@@ -273,11 +262,10 @@ static void the_repetition_of_a_request_is_answered_and_not_done(void **state)
   assert_int_equal(look().left, 2);
 }
 
-static void a_late_copy_of_a_deletion_deletes_nothing(void **state)
+TEST(a_late_copy_of_a_deletion_deletes_nothing)
 {
   latch_call c = call_of(0, NULL);
 
-  (void)state;
   arm(3);
   delete_as(&c);
   arm(2);
@@ -285,21 +273,19 @@ static void a_late_copy_of_a_deletion_deletes_nothing(void **state)
   assert_int_equal(look().left, 2);
 }
 
-static void clients_of_the_same_number_are_two(void **state)
+TEST(clients_of_the_same_number_are_two)
 {
   latch_call c = call_of(1, NULL);
 
-  (void)state;
   arm(3);
   assert_int_equal(down_by(ANNA, &c), 2);
   assert_int_equal(down_by(BERT, &c), 1);
 }
 
-static void who_looks_learns_of_zero_also_when_it_is_armed_again(void **state)
+TEST(who_looks_learns_of_zero_also_when_it_is_armed_again)
 {
   latch_state before, after;
 
-  (void)state;
   arm(1);
   before = look();
   assert_int_equal(before.left, 1);
@@ -313,12 +299,11 @@ static void who_looks_learns_of_zero_also_when_it_is_armed_again(void **state)
   assert_int_equal(look().zeroed_us, after.zeroed_us);
 }
 
-static void a_deletion_is_told_from_a_zero(void **state)
+TEST(a_deletion_is_told_from_a_zero)
 {
   latch_call c = call_of(0, NULL);
   latch_state s;
 
-  (void)state;
   arm(2);
   delete_as(&c);
   s = look();
@@ -331,23 +316,21 @@ static void a_deletion_is_told_from_a_zero(void **state)
   assert_int_equal(look().deleted_us, 0);
 }
 
-static void a_deletion_forgets_the_ids(void **state)
+TEST(a_deletion_forgets_the_ids)
 {
   latch_call c = call_of(0, NULL);
 
-  (void)state;
   arm(2);
   assert_int_equal(down(ANNA, "id"), 1);
   delete_as(&c);
   assert_int_equal(down(ANNA, "id"), -1);
 }
 
-static void what_holds_no_count_is_left_alone(void **state)
+TEST(what_holds_no_count_is_left_alone)
 {
   latch_call c = call_of(1, NULL);
   const resp_node *root;
 
-  (void)state;
   run("SET %s words", NAME);
   assert_true(RENDERED(native_latch_down, world_native(w, ANNA), world_buffer(w), false,
                        &c));
@@ -368,24 +351,22 @@ static void what_holds_no_count_is_left_alone(void **state)
   assert_string_equal(run("TYPE %s", NAME), "hash");
 }
 
-static void large_counts_are_exact(void **state)
+TEST(large_counts_are_exact)
 {
   latch_call c = call_of(((int64_t)1 << 53) - 1, NULL);
 
-  (void)state;
   arm((int64_t)1 << 53);
   assert_string_equal(run("GET %s", NAME), "9007199254740992");
   assert_int_equal(down(ANNA, NULL), 9007199254740991);
   assert_int_equal(down_by(ANNA, &c), 0);
 }
 
-static void latches_with_and_without_braces_are_two(void **state)
+TEST(latches_with_and_without_braces_are_two)
 {
   latch_call plain = call_of(2, "id"), braced;
   char channel[LATCH_CHANNEL_SIZE];
   text t = text_over(channel, sizeof(channel));
 
-  (void)state;
   braced = plain;
   braced.name = "{gate}";
   braced.name_size = 6;
@@ -397,11 +378,10 @@ static void latches_with_and_without_braces_are_two(void **state)
   assert_string_equal(channel, "redisson_countdownlatch__channel__{{gate}}");
 }
 
-static void all_that_lies_beside_has_its_end(void **state)
+TEST(all_that_lies_beside_has_its_end)
 {
   char keys[4096], *save = NULL;
 
-  (void)state;
   arm(2);
   down(ANNA, "id");
   down(BERT, NULL);
@@ -412,29 +392,4 @@ static void all_that_lies_beside_has_its_end(void **state)
       fail_msg("%s has no end", key);
 }
 
-#define latch_test(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    latch_test(the_key_is_a_plain_number_under_the_plain_name),
-    latch_test(java_counts_on_the_same_latch),
-    latch_test(an_armed_latch_is_not_armed_again),
-    latch_test(what_is_not_armed_cannot_be_counted),
-    latch_test(it_counts_to_zero_and_no_further),
-    latch_test(an_id_counts_once_whoever_brings_it),
-    latch_test(an_id_counts_again_when_it_is_armed_anew),
-    latch_test(an_id_counts_again_when_java_armed_it_anew),
-    latch_test(the_repetition_of_a_request_is_answered_and_not_done),
-    latch_test(a_late_copy_of_a_deletion_deletes_nothing),
-    latch_test(clients_of_the_same_number_are_two),
-    latch_test(who_looks_learns_of_zero_also_when_it_is_armed_again),
-    latch_test(a_deletion_is_told_from_a_zero),
-    latch_test(a_deletion_forgets_the_ids),
-    latch_test(what_holds_no_count_is_left_alone),
-    latch_test(large_counts_are_exact),
-    latch_test(latches_with_and_without_braces_are_two),
-    latch_test(all_that_lies_beside_has_its_end),
-  };
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, begin, end)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The limit of a request, in every script that takes one: after it the script is refused and
  * changes nothing; before it, and without one, the same request is executed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -192,7 +190,7 @@ static int begin(void **state)
   return 0;
 }
 
-static void a_late_request_of_the_native_protocol_is_refused(void **state)
+TEST(a_late_request_of_the_native_protocol_is_refused)
 {
   static const late_case cases[] = {
     { "guarded_set", g_set, false }, { "guarded_incr", g_incr, false },
@@ -206,22 +204,20 @@ static void a_late_request_of_the_native_protocol_is_refused(void **state)
     { "many_release", m_release, false },
   };
 
-  (void)state;
   CHECK_ALL(cases);
 }
 
-static void a_late_request_to_a_rate_limiter_is_refused(void **state)
+TEST(a_late_request_to_a_rate_limiter_is_refused)
 {
   static const late_case cases[] = {
     { "rate_set", r_set, false }, { "rate_acquire", r_acquire, false },
     { "rate_release", r_release, false }, { "rate_delete", r_delete, false },
   };
 
-  (void)state;
   CHECK_ALL(cases);
 }
 
-static void a_late_request_of_another_dialect_is_refused(void **state)
+TEST(a_late_request_of_another_dialect_is_refused)
 {
   static const dialect_ops *const dialects[] = { &redisson_dialect, &spring_dialect,
                                                  &plain_dialect };
@@ -233,7 +229,6 @@ static void a_late_request_of_another_dialect_is_refused(void **state)
     { "share_renew", s_renew, true },
   };
 
-  (void)state;
   (void)snprintf(by.registry, sizeof(by.registry), "locks");
   for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
     by.dialect = dialects[i];
@@ -243,9 +238,8 @@ static void a_late_request_of_another_dialect_is_refused(void **state)
   CHECK_ALL(shares);
 }
 
-static void a_late_change_of_data_is_refused(void **state)
+TEST(a_late_change_of_data_is_refused)
 {
-  (void)state;
   for (int verb = DATA_MAP_SET; verb <= DATA_DELETE; verb++) {
     char what[32];
     request r;
@@ -261,14 +255,4 @@ static void a_late_change_of_data_is_refused(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_late_request_of_the_native_protocol_is_refused, begin),
-    cmocka_unit_test_setup(a_late_request_to_a_rate_limiter_is_refused, begin),
-    cmocka_unit_test_setup(a_late_request_of_another_dialect_is_refused, begin),
-    cmocka_unit_test_setup(a_late_change_of_data_is_refused, begin),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, begin, NULL)

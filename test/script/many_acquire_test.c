@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lua/native/many_acquire.lua: all of a set or nothing, where it waits, and what it gives
  * back while it does. S1, S2, S8, L12; doc/design/protocol.md 10. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +13,12 @@
 
 /* ---- granted ---- */
 
-static void a_free_set_is_granted_with_one_token_above_all_that_were(void **state)
+TEST(a_free_set_is_granted_with_one_token_above_all_that_were)
 {
   acquire_call ahead = one_call(w, 'b', 1);
   acquire_answer old;
   many_answer m;
 
-  (void)state;
   ahead.min_token = (uint64_t)world_time_us(w) + 3600000000u;
   old = one_send(w, BERT, &ahead);
   one_release(w, BERT, 'b', &old.lease);
@@ -35,12 +32,11 @@ static void a_free_set_is_granted_with_one_token_above_all_that_were(void **stat
     assert_held(*at, &m.a.lease);
 }
 
-static void the_token_is_above_the_floor(void **state)
+TEST(the_token_is_above_the_floor)
 {
   many_call c = members_call(w, "ab", 1);
   many_answer m;
 
-  (void)state;
   c.min_token = (uint64_t)world_time_us(w) + 3600000000u;
   m = members_send(w, ANNA, &c);
   assert_int_equal(m.a.lease.token, c.min_token + 1);
@@ -50,12 +46,11 @@ static void the_token_is_above_the_floor(void **state)
   assert_in_range(m.a.remaining_ms, 29000, 30000);
 }
 
-static void the_same_ask_again_is_answered_with_the_same_lease(void **state)
+TEST(the_same_ask_again_is_answered_with_the_same_lease)
 {
   many_answer first = members_acquire(w, ANNA, "ab", 7), again;
   const char *before = members_value(w, 'b');
 
-  (void)state;
   again = members_acquire(w, ANNA, "ab", 7);
   assert_int_equal(again.a.outcome, ACQUIRE_AGAIN);
   assert_true(lease_id_equal(&again.a.lease, &first.a.lease));
@@ -64,12 +59,11 @@ static void the_same_ask_again_is_answered_with_the_same_lease(void **state)
   assert_string_equal(members_value(w, 'b'), before);
 }
 
-static void a_set_excludes_a_lock_and_a_lock_a_set(void **state)
+TEST(a_set_excludes_a_lock_and_a_lock_a_set)
 {
   many_answer m = members_acquire(w, ANNA, "ab", 1);
   acquire_answer a;
 
-  (void)state;
   assert_int_equal(one_try(w, BERT, 'b', 1).outcome, ACQUIRE_BUSY);
   members_release(w, ANNA, "ab", &m.a.lease);
   a = one_acquire(w, BERT, 'b', 2);
@@ -80,12 +74,11 @@ static void a_set_excludes_a_lock_and_a_lock_a_set(void **state)
   assert_true(lease_id_equal(&m.a.lease, &a.lease));
 }
 
-static void sets_and_locks_of_one_client_do_not_disown_each_other(void **state)
+TEST(sets_and_locks_of_one_client_do_not_disown_each_other)
 {
   many_call second;
   many_answer first;
 
-  (void)state;
   hear();
   first = members_acquire(w, ANNA, "ab", 5);
   second = members_call(w, "bc", 9);
@@ -98,13 +91,12 @@ static void sets_and_locks_of_one_client_do_not_disown_each_other(void **state)
   assert_string_equal(members_queue(w, 'b'), entry(ANNA, 2, 9));
 }
 
-static void two_spellings_of_one_lock_are_one_member(void **state)
+TEST(two_spellings_of_one_lock_are_one_member)
 {
   many_name names[] = { { "x", 1 }, { "y", 1 }, { "{x}", 3 } };
   many_call c = members_call(w, "ab", 1);
   many_answer m;
 
-  (void)state;
   c.names = names;
   c.count = 3;
   m = members_send(w, ANNA, &c);
@@ -114,14 +106,13 @@ static void two_spellings_of_one_lock_are_one_member(void **state)
   assert_int_equal(test_server_integer(world_server(w), "DBSIZE"), 2);
 }
 
-static void a_hundred_names_are_taken_at_once(void **state)
+TEST(a_hundred_names_are_taken_at_once)
 {
   static char bytes[MANY_NAMES_MAX][8];
   many_name names[MANY_NAMES_MAX];
   many_call c = members_call(w, "ab", 1);
   many_answer m;
 
-  (void)state;
   for (size_t i = 0; i < MANY_NAMES_MAX; i++)
     names[i] = (many_name){ bytes[i], (size_t)snprintf(bytes[i], 8, "n%02zu", i) };
   c.names = names;
@@ -133,11 +124,10 @@ static void a_hundred_names_are_taken_at_once(void **state)
 
 /* ---- busy, waiting ---- */
 
-static void a_try_of_a_busy_set_holds_nothing_and_is_not_queued(void **state)
+TEST(a_try_of_a_busy_set_holds_nothing_and_is_not_queued)
 {
   many_answer m;
 
-  (void)state;
   hear();
   one_acquire(w, BERT, 'b', 1);
   m = members_try(w, ANNA, "abc", 1);
@@ -149,13 +139,12 @@ static void a_try_of_a_busy_set_holds_nothing_and_is_not_queued(void **state)
   assert_string_equal(world_messages(w, BERT), "");
 }
 
-static void a_waiting_set_is_queued_on_the_first_busy_member_only(void **state)
+TEST(a_waiting_set_is_queued_on_the_first_busy_member_only)
 {
   acquire_answer held;
   many_answer m;
   char want[128];
 
-  (void)state;
   hear();
   held = one_acquire(w, BERT, 'b', 1);
   one_acquire(w, CARL, 'c', 1);
@@ -176,14 +165,13 @@ static void a_waiting_set_is_queued_on_the_first_busy_member_only(void **state)
   assert_int_equal(members_acquire(w, ANNA, "abcd", 3).a.rank, 0);
 }
 
-static void a_set_told_of_the_busy_member_asks_again_and_has_all(void **state)
+TEST(a_set_told_of_the_busy_member_asks_again_and_has_all)
 {
   acquire_answer held;
   many_answer m;
   inbox_message message;
   const char *told;
 
-  (void)state;
   hear();
   held = one_acquire(w, BERT, 'b', 1);
   members_acquire(w, ANNA, "abc", 3);
@@ -203,12 +191,11 @@ static void a_set_told_of_the_busy_member_asks_again_and_has_all(void **state)
   assert_string_equal(members_queue(w, 'b'), entry(CARL, 0, 1));
 }
 
-static void what_came_by_message_is_handed_on_while_another_member_is_busy(void **state)
+TEST(what_came_by_message_is_handed_on_while_another_member_is_busy)
 {
   acquire_answer b, c;
   many_answer m;
 
-  (void)state;
   hear();
   b = one_acquire(w, BERT, 'b', 1);
   members_acquire(w, ANNA, "abc", 3);
@@ -227,11 +214,10 @@ static void what_came_by_message_is_handed_on_while_another_member_is_busy(void 
 }
 
 /* What it leaves behind must not say that the ask is over, which goes on. */
-static void what_nobody_else_wants_is_set_free_and_can_be_had_by_the_same_ask(void **state)
+TEST(what_nobody_else_wants_is_set_free_and_can_be_had_by_the_same_ask)
 {
   acquire_answer b, c;
 
-  (void)state;
   hear();
   b = one_acquire(w, BERT, 'b', 1);
   members_acquire(w, ANNA, "abc", 3);
@@ -243,9 +229,8 @@ static void what_nobody_else_wants_is_set_free_and_can_be_had_by_the_same_ask(vo
   assert_int_equal(members_acquire(w, ANNA, "abc", 3).a.outcome, ACQUIRE_GRANTED);
 }
 
-static void a_set_waits_at_the_first_busy_member_and_leaves_its_old_place(void **state)
+TEST(a_set_waits_at_the_first_busy_member_and_leaves_its_old_place)
 {
-  (void)state;
   hear();
   one_acquire(w, CARL, 'c', 1);
   members_acquire(w, ANNA, "abc", 3);
@@ -259,11 +244,10 @@ static void a_set_waits_at_the_first_busy_member_and_leaves_its_old_place(void *
   assert_string_equal(members_queue(w, 'b'), "");
 }
 
-static void a_deaf_set_is_not_queued_and_gives_back_what_it_has(void **state)
+TEST(a_deaf_set_is_not_queued_and_gives_back_what_it_has)
 {
   acquire_answer b;
 
-  (void)state;
   hear();
   b = one_acquire(w, BERT, 'b', 1);
   members_acquire(w, ANNA, "bc", 3);
@@ -277,11 +261,10 @@ static void a_deaf_set_is_not_queued_and_gives_back_what_it_has(void **state)
   assert_int_equal(members_acquire(w, ANNA, "ab", 3).a.outcome, ACQUIRE_GRANTED);
 }
 
-static void a_try_asks_a_holder_that_lingers(void **state)
+TEST(a_try_asks_a_holder_that_lingers)
 {
   acquire_call idle = one_call(w, 'b', 1);
 
-  (void)state;
   hear();
   idle.lingers = true;
   one_send(w, BERT, &idle);
@@ -299,14 +282,13 @@ static many_answer keep(const char *letters, uint64_t ask)
   return members_send(w, ANNA, &c);
 }
 
-static void a_set_that_keeps_has_what_comes_before_the_busy_member(void **state)
+TEST(a_set_that_keeps_has_what_comes_before_the_busy_member)
 {
   acquire_answer c;
   many_answer m;
   uint64_t token;
   lease_id kept;
 
-  (void)state;
   hear();
   c = one_acquire(w, CARL, 'c', 1);
   m = keep("abcd", 3);
@@ -326,12 +308,11 @@ static void a_set_that_keeps_has_what_comes_before_the_busy_member(void **state)
     assert_held(*at, &m.a.lease);
 }
 
-static void a_poll_lengthens_what_is_kept(void **state)
+TEST(a_poll_lengthens_what_is_kept)
 {
   lease_id mine;
   many_answer m;
 
-  (void)state;
   hear();
   one_acquire(w, CARL, 'c', 1);
   mine = members_plant(w, 'a', ANNA, 1, 3, 500);
@@ -348,12 +329,11 @@ static void a_poll_lengthens_what_is_kept(void **state)
   assert_string_equal(members_queue(w, 'a'), entry(BERT, 0, 1));
 }
 
-static void what_comes_behind_the_busy_member_is_not_kept(void **state)
+TEST(what_comes_behind_the_busy_member_is_not_kept)
 {
   acquire_answer d;
   many_answer m;
 
-  (void)state;
   hear();
   d = one_acquire(w, DORA, 'd', 1);
   keep("abd", 3);
@@ -366,9 +346,8 @@ static void what_comes_behind_the_busy_member_is_not_kept(void **state)
   assert_int_equal(one_acquire(w, BERT, 'd', 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_set_that_keeps_no_longer_gives_all_back(void **state)
+TEST(a_set_that_keeps_no_longer_gives_all_back)
 {
-  (void)state;
   hear();
   one_acquire(w, CARL, 'c', 1);
   keep("abc", 3);
@@ -383,22 +362,20 @@ static void a_set_that_keeps_no_longer_gives_all_back(void **state)
 
 /* ---- numbers ---- */
 
-static void a_lower_ask_than_the_lease_is_ended(void **state)
+TEST(a_lower_ask_than_the_lease_is_ended)
 {
   many_answer m = members_acquire(w, ANNA, "ab", 7);
 
-  (void)state;
   assert_int_equal(members_acquire(w, ANNA, "ab", 6).a.outcome, ACQUIRE_ENDED);
   assert_int_equal(members_try(w, ANNA, "bc", 6).a.outcome, ACQUIRE_ENDED);
   assert_held('b', &m.a.lease);
   assert_string_equal(members_value(w, 'c'), "");
 }
 
-static void a_higher_ask_disowns_what_the_lower_one_has(void **state)
+TEST(a_higher_ask_disowns_what_the_lower_one_has)
 {
   many_answer first, second;
 
-  (void)state;
   hear();
   first = members_acquire(w, ANNA, "abc", 7);
   second = members_acquire(w, ANNA, "abc", 8);
@@ -413,9 +390,8 @@ static void a_higher_ask_disowns_what_the_lower_one_has(void **state)
   assert_free('c');
 }
 
-static void a_higher_ask_keeps_the_place_in_the_queue(void **state)
+TEST(a_higher_ask_keeps_the_place_in_the_queue)
 {
-  (void)state;
   hear();
   one_acquire(w, BERT, 'b', 1);
   members_acquire(w, ANNA, "ab", 3);
@@ -424,11 +400,10 @@ static void a_higher_ask_keeps_the_place_in_the_queue(void **state)
   assert_int_equal(members_acquire(w, ANNA, "ab", 3).a.outcome, ACQUIRE_ENDED);
 }
 
-static void a_request_past_its_time_changes_nothing(void **state)
+TEST(a_request_past_its_time_changes_nothing)
 {
   many_call c = members_call(w, "ab", 1);
 
-  (void)state;
   c.until_us = world_time_us(w) - 1;
   assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_LATE);
   assert_int_equal(test_server_integer(world_server(w), "DBSIZE"), 0);
@@ -436,11 +411,10 @@ static void a_request_past_its_time_changes_nothing(void **state)
 
 /* ---- over ---- */
 
-static void leases_past_their_deadline_are_taken(void **state)
+TEST(leases_past_their_deadline_are_taken)
 {
   many_answer m;
 
-  (void)state;
   members_plant(w, 'a', BERT, 0, 1, -1100);
   members_plant(w, 'b', CARL, 3, 1, -1100);
   m = members_acquire(w, ANNA, "abc", 1);
@@ -450,24 +424,22 @@ static void leases_past_their_deadline_are_taken(void **state)
   assert_int_equal(members_try(w, DORA, "bd", 1).a.outcome, ACQUIRE_BUSY);
 }
 
-static void a_doubter_takes_nothing_by_the_deadline(void **state)
+TEST(a_doubter_takes_nothing_by_the_deadline)
 {
   many_call c = members_call(w, "ab", 1);
 
-  (void)state;
   members_plant(w, 'b', BERT, 0, 1, -100000);
   c.waits = false;
   c.estimate_us = 0;
   assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_BUSY);
 }
 
-static void a_dead_set_that_was_watched_on_one_member_is_taken_on_all(void **state)
+TEST(a_dead_set_that_was_watched_on_one_member_is_taken_on_all)
 {
   many_call c = members_call(w, "abc", 1);
   lease_id dead = members_plant(w, 'a', BERT, 4, 1, 999999);
   const char *value = members_value(w, 'a');
 
-  (void)state;
   test_server_command(world_server(w), "SET %s %s PX %d", members_key('b'), value, HOUR_MS);
   c.watched = &dead;
   c.watched_renewals = 1;
@@ -477,13 +449,12 @@ static void a_dead_set_that_was_watched_on_one_member_is_taken_on_all(void **sta
   assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_GRANTED);
 }
 
-static void what_is_over_goes_to_those_who_wait_for_it(void **state)
+TEST(what_is_over_goes_to_those_who_wait_for_it)
 {
   many_answer m;
   lease_id dead;
   many_call c = members_call(w, "abc", 1);
 
-  (void)state;
   hear();
   dead = members_plant(w, 'b', BERT, 0, 1, 999999);
   assert_int_equal(one_acquire(w, CARL, 'b', 1).outcome, ACQUIRE_WAITING);
@@ -495,13 +466,12 @@ static void what_is_over_goes_to_those_who_wait_for_it(void **state)
   assert_int_equal(one_acquire(w, CARL, 'b', 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_busy_member_that_is_over_goes_to_the_first_who_waits(void **state)
+TEST(a_busy_member_that_is_over_goes_to_the_first_who_waits)
 {
   many_answer m;
   lease_id dead;
   many_call c = members_call(w, "ab", 1);
 
-  (void)state;
   hear();
   dead = members_plant(w, 'b', BERT, 0, 1, 999999);
   one_acquire(w, CARL, 'b', 1);
@@ -513,14 +483,12 @@ static void a_busy_member_that_is_over_goes_to_the_first_who_waits(void **state)
   assert_string_equal(members_queue(w, 'b'), entry(ANNA, 1, 1));
 }
 
-static void the_first_in_the_queue_of_what_is_over_takes_it_and_leaves_the_others_there(
-  void **state)
+TEST(the_first_in_the_queue_of_what_is_over_takes_it_and_leaves_the_others_there)
 {
   many_answer m;
   lease_id dead;
   many_call c = members_call(w, "ab", 1);
 
-  (void)state;
   hear();
   dead = members_plant(w, 'b', BERT, 0, 1, 999999);
   one_acquire(w, DORA, 'b', 1);
@@ -536,12 +504,11 @@ static void the_first_in_the_queue_of_what_is_over_takes_it_and_leaves_the_other
   assert_int_equal(one_acquire(w, CARL, 'b', 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void who_leaves_its_place_at_what_is_over_leaves_it_to_the_next(void **state)
+TEST(who_leaves_its_place_at_what_is_over_leaves_it_to_the_next)
 {
   lease_id dead;
   many_call c = members_call(w, "ac", 1);
 
-  (void)state;
   hear();
   dead = members_plant(w, 'c', BERT, 0, 1, 999999);
   members_send(w, ANNA, &c);
@@ -552,40 +519,4 @@ static void who_leaves_its_place_at_what_is_over_leaves_it_to_the_next(void **st
   assert_non_null(strstr(world_messages(w, CARL), "grant:"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_free_set_is_granted_with_one_token_above_all_that_were),
-    CASE(the_token_is_above_the_floor),
-    CASE(the_same_ask_again_is_answered_with_the_same_lease),
-    CASE(a_set_excludes_a_lock_and_a_lock_a_set),
-    CASE(sets_and_locks_of_one_client_do_not_disown_each_other),
-    CASE(two_spellings_of_one_lock_are_one_member),
-    CASE(a_hundred_names_are_taken_at_once),
-    CASE(a_try_of_a_busy_set_holds_nothing_and_is_not_queued),
-    CASE(a_waiting_set_is_queued_on_the_first_busy_member_only),
-    CASE(a_set_told_of_the_busy_member_asks_again_and_has_all),
-    CASE(what_came_by_message_is_handed_on_while_another_member_is_busy),
-    CASE(what_nobody_else_wants_is_set_free_and_can_be_had_by_the_same_ask),
-    CASE(a_set_waits_at_the_first_busy_member_and_leaves_its_old_place),
-    CASE(a_deaf_set_is_not_queued_and_gives_back_what_it_has),
-    CASE(a_try_asks_a_holder_that_lingers),
-    CASE(a_set_that_keeps_has_what_comes_before_the_busy_member),
-    CASE(a_poll_lengthens_what_is_kept),
-    CASE(what_comes_behind_the_busy_member_is_not_kept),
-    CASE(a_set_that_keeps_no_longer_gives_all_back),
-    CASE(a_lower_ask_than_the_lease_is_ended),
-    CASE(a_higher_ask_disowns_what_the_lower_one_has),
-    CASE(a_higher_ask_keeps_the_place_in_the_queue),
-    CASE(a_request_past_its_time_changes_nothing),
-    CASE(leases_past_their_deadline_are_taken),
-    CASE(a_doubter_takes_nothing_by_the_deadline),
-    CASE(a_dead_set_that_was_watched_on_one_member_is_taken_on_all),
-    CASE(what_is_over_goes_to_those_who_wait_for_it),
-    CASE(a_busy_member_that_is_over_goes_to_the_first_who_waits),
-    CASE(the_first_in_the_queue_of_what_is_over_takes_it_and_leaves_the_others_there),
-    CASE(who_leaves_its_place_at_what_is_over_leaves_it_to_the_next),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)

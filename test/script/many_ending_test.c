@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How a set's lease or ask ends: release, cancel, renew, break; late and repeated requests;
  * and what is refused as a whole. S3, S8, S9; doc/design/protocol.md 4, 6, 10. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +14,10 @@
 
 /* ---- release ---- */
 
-static void a_release_hands_each_member_to_its_next_waiter(void **state)
+TEST(a_release_hands_each_member_to_its_next_waiter)
 {
   many_answer m;
 
-  (void)state;
   hear();
   m = members_acquire(w, ANNA, "abc", 1);
   one_acquire(w, BERT, 'a', 1);
@@ -32,11 +29,10 @@ static void a_release_hands_each_member_to_its_next_waiter(void **state)
   assert_int_equal(one_acquire(w, DORA, 'b', 1).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_repeated_release_is_done_and_a_late_copy_of_the_ask_ended(void **state)
+TEST(a_repeated_release_is_done_and_a_late_copy_of_the_ask_ended)
 {
   many_answer m = members_acquire(w, ANNA, "ab", 4);
 
-  (void)state;
   members_release(w, ANNA, "ab", &m.a.lease);
   assert_int_equal(members_release(w, ANNA, "ab", &m.a.lease).outcome, RELEASE_DONE);
   assert_int_equal(members_acquire(w, ANNA, "ab", 4).a.outcome, ACQUIRE_ENDED);
@@ -47,13 +43,12 @@ static void a_repeated_release_is_done_and_a_late_copy_of_the_ask_ended(void **s
   assert_string_equal(members_queue(w, 'a'), "");
 }
 
-static void a_release_tells_the_worst_and_lets_go_of_the_others(void **state)
+TEST(a_release_tells_the_worst_and_lets_go_of_the_others)
 {
   many_answer m = members_acquire(w, ANNA, "abc", 1);
   release_answer r;
   lease_id taker;
 
-  (void)state;
   test_server_command(world_server(w), "DEL %s", members_key('a'));
   assert_int_equal(members_release(w, ANNA, "abc", &m.a.lease).outcome, RELEASE_GONE);
   assert_free('b');
@@ -67,14 +62,13 @@ static void a_release_tells_the_worst_and_lets_go_of_the_others(void **state)
   assert_free('c');
 }
 
-static void one_member_that_is_gone_is_not_renewed_and_loses_the_set(void **state)
+TEST(one_member_that_is_gone_is_not_renewed_and_loses_the_set)
 {
   many_answer m = members_acquire(w, ANNA, "ab", 1);
   renew_item items[2];
   const resp_reply *r;
   renew_answer a;
 
-  (void)state;
   test_server_command(world_server(w), "DEL %s", members_key('b'));
   for (size_t i = 0; i < 2; i++)
     items[i] = (renew_item){ i == 0 ? "a" : "b", 1, &m.a.lease, 40000 };
@@ -89,12 +83,11 @@ static void one_member_that_is_gone_is_not_renewed_and_loses_the_set(void **stat
   assert_string_equal(members_value(w, 'b'), "");
 }
 
-static void a_broken_member_is_told_to_the_inbox_of_the_client(void **state)
+TEST(a_broken_member_is_told_to_the_inbox_of_the_client)
 {
   many_answer m;
   char lost[128];
 
-  (void)state;
   hear();
   m = members_acquire(w, ANNA, "ab", 1);
   assert_true(RENDERED(native_break, world_native(w, BERT), world_buffer(w), false, "b",
@@ -107,12 +100,11 @@ static void a_broken_member_is_told_to_the_inbox_of_the_client(void **state)
   assert_free('a');
 }
 
-static void a_release_by_token_is_told_once_and_a_release_is_not(void **state)
+TEST(a_release_by_token_is_told_once_and_a_release_is_not)
 {
   many_answer m;
   char lost[128];
 
-  (void)state;
   hear();
   m = members_acquire(w, ANNA, "ab", 1);
   assert_int_equal(members_token_release(w, BERT, "ab", &m.a.lease).outcome, RELEASE_DONE);
@@ -127,9 +119,8 @@ static void a_release_by_token_is_told_once_and_a_release_is_not(void **state)
 
 /* ---- cancel ---- */
 
-static void a_cancel_gives_up_all_and_a_late_copy_of_the_ask_is_ended(void **state)
+TEST(a_cancel_gives_up_all_and_a_late_copy_of_the_ask_is_ended)
 {
-  (void)state;
   hear();
   members_acquire(w, ANNA, "ab", 4);
   one_acquire(w, BERT, 'b', 1);
@@ -140,12 +131,11 @@ static void a_cancel_gives_up_all_and_a_late_copy_of_the_ask_is_ended(void **sta
   assert_int_equal(members_acquire(w, ANNA, "ab", 4).a.outcome, ACQUIRE_ENDED);
 }
 
-static void a_cancelled_place_becomes_a_tombstone(void **state)
+TEST(a_cancelled_place_becomes_a_tombstone)
 {
   acquire_answer b;
   char tombstone[64];
 
-  (void)state;
   hear();
   b = one_acquire(w, BERT, 'b', 1);
   members_acquire(w, ANNA, "abc", 4);
@@ -162,20 +152,18 @@ static void a_cancelled_place_becomes_a_tombstone(void **state)
   assert_string_equal(members_queue(w, 'b'), entry(ANNA, 1, 5));
 }
 
-static void a_cancel_before_its_ask_arrives_ends_it(void **state)
+TEST(a_cancel_before_its_ask_arrives_ends_it)
 {
-  (void)state;
   hear();
   assert_int_equal(members_cancel(w, ANNA, "ab", 1, 4, 0), 0);
   assert_int_equal(members_acquire(w, ANNA, "ab", 4).a.outcome, ACQUIRE_ENDED);
   assert_int_equal(members_acquire(w, ANNA, "ab", 5).a.outcome, ACQUIRE_GRANTED);
 }
 
-static void a_cancel_gives_up_what_was_kept(void **state)
+TEST(a_cancel_gives_up_what_was_kept)
 {
   many_call c = members_call(w, "abc", 4);
 
-  (void)state;
   hear();
   c.keeps = true;
   one_acquire(w, CARL, 'c', 1);
@@ -187,12 +175,11 @@ static void a_cancel_gives_up_what_was_kept(void **state)
   assert_free('a');
 }
 
-static void another_set_of_the_client_is_not_cancelled(void **state)
+TEST(another_set_of_the_client_is_not_cancelled)
 {
   many_call second = members_call(w, "cd", 3);
   many_answer m = members_acquire(w, ANNA, "ab", 4), n;
 
-  (void)state;
   second.set = 2;
   n = members_send(w, ANNA, &second);
   assert_int_equal(members_cancel(w, ANNA, "abcd", 3, 9, 0), 0);
@@ -215,12 +202,11 @@ static const char *everything(void)
 
 static void forget_errors(void) { test_server_command(world_server(w), "CONFIG RESETSTAT"); }
 
-static void a_member_of_another_kind_refuses_all_before_anything_is_written(void **state)
+TEST(a_member_of_another_kind_refuses_all_before_anything_is_written)
 {
   many_call c = members_call(w, "abcd", 1);
   const char *before;
 
-  (void)state;
   hear();
   members_plant(w, 'b', ANNA, 1, 1, 30000);
   test_server_command(world_server(w), "RPUSH %s x", members_key('d'));
@@ -235,11 +221,10 @@ static void a_member_of_another_kind_refuses_all_before_anything_is_written(void
   forget_errors();
 }
 
-static void letting_go_passes_over_a_member_of_another_kind(void **state)
+TEST(letting_go_passes_over_a_member_of_another_kind)
 {
   many_answer m = members_acquire(w, ANNA, "abc", 1);
 
-  (void)state;
   test_server_command(world_server(w), "DEL %s", members_key('b'));
   test_server_command(world_server(w), "RPUSH %s x", members_key('b'));
   assert_int_equal(members_release(w, ANNA, "abc", &m.a.lease).outcome, RELEASE_GONE);
@@ -254,12 +239,11 @@ static void letting_go_passes_over_a_member_of_another_kind(void **state)
   forget_errors();      /* the list's, said by the server each time that we looked */
 }
 
-static void a_member_that_was_driven_to_the_last_token_is_usable_at_once(void **state)
+TEST(a_member_that_was_driven_to_the_last_token_is_usable_at_once)
 {
   many_call c = members_call(w, "ab", 1);
   uint64_t now = (uint64_t)world_time_us(w);
 
-  (void)state;
   c.min_token = 9007199254740991u;
   test_server_command(world_server(w), "SET %s =%s:1:9007199254740991 PX %d",
                       members_key('b'), world_native(w, BERT)->client, HOUR_MS);
@@ -279,13 +263,12 @@ static void assert_refused(const many_call *c)
   forget_errors();
 }
 
-static void a_full_server_refuses_to_grant_and_changes_nothing(void **state)
+TEST(a_full_server_refuses_to_grant_and_changes_nothing)
 {
   many_call c = members_call(w, "abc", 5);
   lease_id dead;
   many_answer m;
 
-  (void)state;
   hear();
   assert_refused(&c);
   m = members_acquire(w, BERT, "abc", 1);
@@ -300,12 +283,11 @@ static void a_full_server_refuses_to_grant_and_changes_nothing(void **state)
   assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_GRANTED);
 }
 
-static void a_full_server_refuses_to_wait_and_changes_nothing(void **state)
+TEST(a_full_server_refuses_to_wait_and_changes_nothing)
 {
   many_call c = members_call(w, "abc", 5);
   acquire_answer b;
 
-  (void)state;
   hear();
   one_acquire(w, CARL, 'c', 1);
   assert_refused(&c);
@@ -325,11 +307,10 @@ static void a_full_server_refuses_to_wait_and_changes_nothing(void **state)
   assert_int_equal(members_send(w, ANNA, &c).busy, 'b');
 }
 
-static void a_full_server_still_lets_go(void **state)
+TEST(a_full_server_still_lets_go)
 {
   many_answer m;
 
-  (void)state;
   hear();
   for (uint64_t ask = 1; ask <= 2; ask++) {
     m = members_acquire(w, ANNA, "abc", ask);
@@ -350,27 +331,4 @@ static void a_full_server_still_lets_go(void **state)
   forget_errors();
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_release_hands_each_member_to_its_next_waiter),
-    CASE(a_repeated_release_is_done_and_a_late_copy_of_the_ask_ended),
-    CASE(a_release_tells_the_worst_and_lets_go_of_the_others),
-    CASE(one_member_that_is_gone_is_not_renewed_and_loses_the_set),
-    CASE(a_broken_member_is_told_to_the_inbox_of_the_client),
-    CASE(a_release_by_token_is_told_once_and_a_release_is_not),
-    CASE(a_cancel_gives_up_all_and_a_late_copy_of_the_ask_is_ended),
-    CASE(a_cancelled_place_becomes_a_tombstone),
-    CASE(a_cancel_before_its_ask_arrives_ends_it),
-    CASE(a_cancel_gives_up_what_was_kept),
-    CASE(another_set_of_the_client_is_not_cancelled),
-    CASE(a_member_of_another_kind_refuses_all_before_anything_is_written),
-    CASE(letting_go_passes_over_a_member_of_another_kind),
-    CASE(a_member_that_was_driven_to_the_last_token_is_usable_at_once),
-    CASE(a_full_server_refuses_to_grant_and_changes_nothing),
-    CASE(a_full_server_refuses_to_wait_and_changes_nothing),
-    CASE(a_full_server_still_lets_go),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/members.c - see members.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/mode.c - see mode.h. */
+#include "tests.h"
 #include "mode.h"
-
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>

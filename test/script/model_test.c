@@ -2,10 +2,8 @@
 /* The scripts against the model: random requests of six clients, current, repeated and
  * stale ones, over a clock that jumps both ways. After each request the answer, all that is
  * stored, and every message must be what the model says. I3, I4, I5, I13, I16. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,31 +310,21 @@ static void run_seed(uint64_t seed, int64_t quarantine_ms)
   assert_int_equal(world_errors(w), 0);
 }
 
-static void the_scripts_do_what_the_model_says(void **state)
+TEST(the_scripts_do_what_the_model_says)
 {
   uint64_t only = getenv("SEED") != NULL ? strtoull(getenv("SEED"), NULL, 10) : 0;
 
-  (void)state;
   for (uint64_t seed = 1; seed <= 5; seed++)
     run_seed(only != 0 ? only + seed - 1 : seed, 0);
 }
 
-static void the_scripts_do_what_the_model_says_through_failovers(void **state)
+TEST(the_scripts_do_what_the_model_says_through_failovers)
 {
   uint64_t only = getenv("SEED") != NULL ? strtoull(getenv("SEED"), NULL, 10) : 0;
 
-  (void)state;
   for (uint64_t seed = 11; seed <= 16; seed++)
     run_seed(only != 0 ? only + seed - 11 : seed, seed % 2 == 0 ? 20000 : 3000);
   world_guard(w, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_scripts_do_what_the_model_says),
-    cmocka_unit_test(the_scripts_do_what_the_model_says_through_failovers),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, NULL, NULL)

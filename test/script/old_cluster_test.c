@@ -2,10 +2,8 @@
 /* A Cluster whose nodes know no sharded channels, as before 7.0, and clients that speak of
  * them all the same: those who listen on ordinary ones are found, and told. Newer servers play
  * that part by refusing the commands. doc/design/protocol.md 15. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +56,10 @@ static void release(int who, const lease_id *lease)
   assert_int_equal(resp_root(stage_send())->integer, 1);
 }
 
-static void who_waits_at_an_ordinary_inbox_is_found_and_told_of_the_grant(void **state)
+TEST(who_waits_at_an_ordinary_inbox_is_found_and_told_of_the_grant)
 {
   acquire_answer a = ask(ANNA, 1);
 
-  (void)state;
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   world_listen(w, BERT);
   assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_WAITING);
@@ -71,18 +68,16 @@ static void who_waits_at_an_ordinary_inbox_is_found_and_told_of_the_grant(void *
   assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void who_listens_nowhere_is_deaf(void **state)
+TEST(who_listens_nowhere_is_deaf)
 {
-  (void)state;
   assert_int_equal(ask(ANNA, 1).outcome, ACQUIRE_GRANTED);
   assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
 }
 
-static void the_dead_get_no_grant(void **state)
+TEST(the_dead_get_no_grant)
 {
   acquire_answer a = ask(ANNA, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_WAITING);
@@ -92,7 +87,7 @@ static void the_dead_get_no_grant(void **state)
   assert_non_null(strstr(world_messages(w, CARL), " CCCC"));
 }
 
-static void who_observes_a_latch_is_told(void **state)
+TEST(who_observes_a_latch_is_told)
 {
   latch_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .number = 1,
                    .count = 1 };
@@ -101,7 +96,6 @@ static void who_observes_a_latch_is_told(void **state)
   text t = text_over(channel, sizeof(channel));
   bool was_armed;
 
-  (void)state;
   native_latch_channel(&n, c.name, c.name_size, &t);
   ear_open(channel);
   assert_true(RENDERED(native_latch_set, &n, world_buffer(w), false, &c));
@@ -110,14 +104,13 @@ static void who_observes_a_latch_is_told(void **state)
   ear_close();
 }
 
-static void who_waits_at_a_barrier_is_told(void **state)
+TEST(who_waits_at_a_barrier_is_told)
 {
   barrier_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .party = 1,
                      .parties = 1, .silence_ms = BARRIER_SILENCE_MS };
   protocol n = mistaken(ANNA);
   barrier_answer a;
 
-  (void)state;
   ear_open("dibs:barrier:{orders}");
   assert_true(RENDERED(native_barrier_arrive, &n, world_buffer(w), false, &c));
   assert_true(native_barrier_arrive_answer(stage_send(), &a));
@@ -126,7 +119,7 @@ static void who_waits_at_a_barrier_is_told(void **state)
   ear_close();
 }
 
-static void who_observes_an_election_is_told(void **state)
+TEST(who_observes_an_election_is_told)
 {
   acquire_answer a = ask(ANNA, 1);
   publish_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .lease = &a.lease,
@@ -137,7 +130,6 @@ static void who_observes_an_election_is_told(void **state)
   text t = text_over(channel, sizeof(channel));
   bool is_reported;
 
-  (void)state;
   native_election_channel(&n, c.name, c.name_size, &t);
   ear_open(channel);
   assert_true(RENDERED(native_elect_publish, &n, world_buffer(w), false, &c));
@@ -149,15 +141,6 @@ static void who_observes_an_election_is_told(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    REFUSED(who_waits_at_an_ordinary_inbox_is_found_and_told_of_the_grant),
-    REFUSED(who_listens_nowhere_is_deaf),
-    REFUSED(the_dead_get_no_grant),
-    REFUSED(who_observes_a_latch_is_told),
-    REFUSED(who_waits_at_a_barrier_is_told),
-    REFUSED(who_observes_an_election_is_told),
-  };
-
   setenv("DIBS_SCRIPT_MODE", "cluster", 1);
-  return stage_run(tests, start, stage_stop);
+  return stage_run(start, stage_stop, stage_clear, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Those who wait without an inbox: nobody looks for a subscriber, their polls keep them in the
  * queue, and tell them that they were granted. doc/design/protocol.md 15. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <string.h>
 
@@ -21,8 +19,6 @@ static int clear_clock(void **state)
   world_set_time(w, START_US);
   return 0;
 }
-
-#define POLLING(name) cmocka_unit_test_setup_teardown(name, clear_clock, stage_check_errors)
 
 static void at(int64_t us) { world_set_time(w, START_US + us); }
 
@@ -45,11 +41,10 @@ static acquire_answer share_poll(int who, char mode, uint64_t units, uint64_t as
   return share_send(w, who, &c);
 }
 
-static void who_polls_waits_without_an_inbox_and_learns_of_its_grant(void **state)
+TEST(who_polls_waits_without_an_inbox_and_learns_of_its_grant)
 {
   acquire_answer a = world_acquire(w, ANNA, 1), b;
 
-  (void)state;
   b = poll(BERT, 1);
   assert_int_equal(b.outcome, ACQUIRE_WAITING);
   assert_int_equal(b.rank, 0);
@@ -62,12 +57,11 @@ static void who_polls_waits_without_an_inbox_and_learns_of_its_grant(void **stat
   assert_int_equal(b.remaining_ms, 29000);
 }
 
-static void nothing_is_published_for_who_polls(void **state)
+TEST(nothing_is_published_for_who_polls)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   long long before;
 
-  (void)state;
   poll(BERT, 1);
   before = test_server_integer(world_server(w), "EVAL %s 0", "return tonumber(string.match("
     "redis.call('INFO', 'commandstats'), 'cmdstat_publish:calls=(%d+)') or 0)");
@@ -77,11 +71,10 @@ static void nothing_is_published_for_who_polls(void **state)
     before);
 }
 
-static void polls_that_stop_lose_the_place(void **state)
+TEST(polls_that_stop_lose_the_place)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   poll(BERT, 1);
   at(1000000);
   poll(CARL, 1);
@@ -94,23 +87,21 @@ static void polls_that_stop_lose_the_place(void **state)
   assert_int_equal(poll(CARL, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void who_polls_without_an_end_is_not_waited_for(void **state)
+TEST(who_polls_without_an_end_is_not_waited_for)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   c.polls = true;
   assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_WAITING);
   world_release(w, ANNA, &a.lease);
   assert_int_equal(world_try(w, CARL, 1).outcome, ACQUIRE_GRANTED);
 }
 
-static void pollers_and_listeners_stand_in_one_queue(void **state)
+TEST(pollers_and_listeners_stand_in_one_queue)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   world_listen(w, CARL);
   assert_int_equal(poll(BERT, 1).rank, 0);
   assert_int_equal(world_acquire(w, CARL, 1).rank, 1);
@@ -126,11 +117,10 @@ static void pollers_and_listeners_stand_in_one_queue(void **state)
   assert_int_equal(poll(DORA, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void who_gets_an_inbox_later_keeps_the_place(void **state)
+TEST(who_gets_an_inbox_later_keeps_the_place)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   poll(BERT, 1);
   poll(CARL, 1);
   world_listen(w, BERT);
@@ -140,11 +130,10 @@ static void who_gets_an_inbox_later_keeps_the_place(void **state)
   assert_non_null(strstr(world_messages(w, BERT), "grant:"));
 }
 
-static void readers_and_permits_may_poll_too(void **state)
+TEST(readers_and_permits_may_poll_too)
 {
   acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
 
-  (void)state;
   assert_int_equal(share_poll(BERT, 'r', 1, 1).outcome, ACQUIRE_WAITING);
   assert_int_equal(share_poll(CARL, 'r', 1, 1).outcome, ACQUIRE_WAITING);
   at(2000000);
@@ -156,12 +145,11 @@ static void readers_and_permits_may_poll_too(void **state)
   assert_int_equal(share_inspect(w).waiter_count, 0);
 }
 
-static void a_set_may_poll(void **state)
+TEST(a_set_may_poll)
 {
   acquire_answer a = one_acquire(w, BERT, 'b', 1);
   many_call c = members_call(w, "ab", 1);
 
-  (void)state;
   c.polls = true;
   c.give_up_us = world_time_us(w) + 3000000;
   assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_WAITING);
@@ -170,11 +158,10 @@ static void a_set_may_poll(void **state)
   assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_GRANTED);
 }
 
-static void who_may_not_use_channels_at_all_polls(void **state)
+TEST_WITH(who_may_not_use_channels_at_all_polls, clear_clock, NULL)
 {
   acquire_answer a;
 
-  (void)state;
   assert_string_equal(test_server_command(world_server(w), "ACL SETUSER %s resetchannels "
                                           "-pubsub -publish -subscribe", mode_user()), "OK");
   a = world_acquire(w, ANNA, 1);
@@ -190,19 +177,4 @@ static void who_may_not_use_channels_at_all_polls(void **state)
                                           "+pubsub +publish +subscribe", mode_user()), "OK");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    POLLING(who_polls_waits_without_an_inbox_and_learns_of_its_grant),
-    POLLING(nothing_is_published_for_who_polls),
-    POLLING(polls_that_stop_lose_the_place),
-    POLLING(who_polls_without_an_end_is_not_waited_for),
-    POLLING(pollers_and_listeners_stand_in_one_queue),
-    POLLING(who_gets_an_inbox_later_keeps_the_place),
-    POLLING(readers_and_permits_may_poll_too),
-    POLLING(a_set_may_poll),
-    cmocka_unit_test_setup(who_may_not_use_channels_at_all_polls, clear_clock),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, clear_clock, stage_check_errors)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The queue of the native protocol: places, hand-over, dead waiters, messages.
  * L2, L10, L12; F10, F11, F13, F14, F23, F29. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +19,10 @@ static const char *message_of(const char *format, const lease_id *l)
   return out;
 }
 
-static void a_waiter_is_queued_once_and_the_holder_told(void **state)
+TEST(a_waiter_is_queued_once_and_the_holder_told)
 {
   acquire_answer held, a;
 
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
@@ -41,9 +38,8 @@ static void a_waiter_is_queued_once_and_the_holder_told(void **state)
   assert_string_equal(world_messages(w, ANNA), message_of("want %s orders\n", &held.lease));
 }
 
-static void only_the_first_waiter_asks_the_holder(void **state)
+TEST(only_the_first_waiter_asks_the_holder)
 {
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   world_listen(w, CARL);
@@ -54,11 +50,10 @@ static void only_the_first_waiter_asks_the_holder(void **state)
   assert_string_equal(world_messages(w, ANNA), "");
 }
 
-static void a_waiter_without_an_inbox_is_deaf_and_not_queued(void **state)
+TEST(a_waiter_without_an_inbox_is_deaf_and_not_queued)
 {
   acquire_answer held = world_acquire(w, ANNA, 1);
 
-  (void)state;
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
   assert_string_equal(world_type(w), "string");
   assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_DONE);
@@ -66,21 +61,19 @@ static void a_waiter_without_an_inbox_is_deaf_and_not_queued(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_pattern_subscriber_does_not_make_the_deaf_hear(void **state)
+TEST(a_pattern_subscriber_does_not_make_the_deaf_hear)
 {
-  (void)state;
   world_listen_pattern(w, "dibs:inbox:*");
   world_acquire(w, ANNA, 1);
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
 }
 
-static void a_release_makes_the_first_waiter_the_owner_and_tells_it(void **state)
+TEST(a_release_makes_the_first_waiter_the_owner_and_tells_it)
 {
   acquire_answer held, again;
   inbox_message m;
   const char *message;
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   held = world_acquire(w, ANNA, 1);
@@ -101,9 +94,8 @@ static void a_release_makes_the_first_waiter_the_owner_and_tells_it(void **state
   assert_string_equal(world_messages(w, CARL), "");
 }
 
-static void the_lock_goes_round_in_the_order_of_asking(void **state)
+TEST(the_lock_goes_round_in_the_order_of_asking)
 {
-  (void)state;
   for (int who = ANNA; who <= FRED; who++)
     world_listen(w, who);
   acquire_answer a = world_acquire(w, ANNA, 1);
@@ -120,11 +112,10 @@ static void the_lock_goes_round_in_the_order_of_asking(void **state)
   assert_string_equal(world_type(w), "string");
 }
 
-static void the_last_grant_says_that_nobody_waits(void **state)
+TEST(the_last_grant_says_that_nobody_waits)
 {
   acquire_answer held;
 
-  (void)state;
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
   world_acquire(w, BERT, 1);
@@ -132,11 +123,10 @@ static void the_last_grant_says_that_nobody_waits(void **state)
   assert_non_null(strstr(world_messages(w, BERT), " 30000 0 orders\n"));
 }
 
-static void a_dead_waiter_is_passed_over(void **state)
+TEST(a_dead_waiter_is_passed_over)
 {
   acquire_answer held;
 
-  (void)state;
   world_listen_pattern(w, "dibs:inbox:*");
   world_listen(w, BERT);
   world_listen(w, CARL);
@@ -148,12 +138,11 @@ static void a_dead_waiter_is_passed_over(void **state)
   assert_int_equal(world_acquire(w, CARL, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_waiter_past_its_patience_is_passed_over(void **state)
+TEST(a_waiter_past_its_patience_is_passed_over)
 {
   acquire_answer held;
   acquire_call c;
 
-  (void)state;
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
   c = world_call(w, 1);
@@ -164,12 +153,11 @@ static void a_waiter_past_its_patience_is_passed_over(void **state)
   assert_string_equal(world_type(w), "string");
 }
 
-static void asking_again_prolongs_the_patience_and_keeps_the_place(void **state)
+TEST(asking_again_prolongs_the_patience_and_keeps_the_place)
 {
   acquire_answer held;
   acquire_call c;
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   held = world_acquire(w, ANNA, 1);
@@ -187,13 +175,12 @@ static void asking_again_prolongs_the_patience_and_keeps_the_place(void **state)
   assert_int_equal(world_acquire(w, BERT, 2).outcome, ACQUIRE_AGAIN);
 }
 
-static void the_poll_of_the_first_waiter_takes_a_dead_holders_lease(void **state)
+TEST(the_poll_of_the_first_waiter_takes_a_dead_holders_lease)
 {
   acquire_answer a;
   lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_acquire(w, BERT, 1);
@@ -206,13 +193,12 @@ static void the_poll_of_the_first_waiter_takes_a_dead_holders_lease(void **state
   assert_int_equal(world_inspect(w, ANNA).waiter_count, 1);
 }
 
-static void the_poll_of_a_later_waiter_gives_a_dead_holders_lease_to_the_first(void **state)
+TEST(the_poll_of_a_later_waiter_gives_a_dead_holders_lease_to_the_first)
 {
   acquire_answer a;
   lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_acquire(w, BERT, 1);
@@ -225,13 +211,12 @@ static void the_poll_of_a_later_waiter_gives_a_dead_holders_lease_to_the_first(v
   assert_non_null(strstr(world_messages(w, BERT), "grant:"));
 }
 
-static void a_try_over_a_dead_holder_goes_behind_the_queue(void **state)
+TEST(a_try_over_a_dead_holder_goes_behind_the_queue)
 {
   acquire_answer a;
   lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_acquire(w, BERT, 1);
   c.watched = &held;
@@ -241,12 +226,11 @@ static void a_try_over_a_dead_holder_goes_behind_the_queue(void **state)
   assert_string_equal(a.lease.client, world_native(w, BERT)->client);
 }
 
-static void a_try_over_a_dead_holder_and_dead_waiters_is_granted(void **state)
+TEST(a_try_over_a_dead_holder_and_dead_waiters_is_granted)
 {
   lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_acquire(w, BERT, 1);
   world_deafen(w, BERT);
@@ -256,12 +240,11 @@ static void a_try_over_a_dead_holder_and_dead_waiters_is_granted(void **state)
   assert_string_equal(world_type(w), "string");
 }
 
-static void a_deaf_asker_hands_a_dead_holders_lease_to_those_who_hear(void **state)
+TEST(a_deaf_asker_hands_a_dead_holders_lease_to_those_who_hear)
 {
   lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_acquire(w, BERT, 1);
   c.watched = &held;
@@ -269,11 +252,10 @@ static void a_deaf_asker_hands_a_dead_holders_lease_to_those_who_hear(void **sta
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_holder_who_asks_anew_goes_behind_those_who_wait(void **state)
+TEST(a_holder_who_asks_anew_goes_behind_those_who_wait)
 {
   acquire_answer a;
 
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   world_acquire(w, ANNA, 1);
@@ -284,12 +266,11 @@ static void a_holder_who_asks_anew_goes_behind_those_who_wait(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_waiters_floor_counts_for_its_grant(void **state)
+TEST(a_waiters_floor_counts_for_its_grant)
 {
   acquire_answer held;
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
   c.min_token = held.lease.token + 3600000000u;
@@ -298,11 +279,10 @@ static void a_waiters_floor_counts_for_its_grant(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).lease.token, c.min_token + 1);
 }
 
-static void whom_a_doubter_grants_has_no_deadline_until_it_renews(void **state)
+TEST(whom_a_doubter_grants_has_no_deadline_until_it_renews)
 {
   acquire_answer held;
 
-  (void)state;
   world_listen(w, ANNA);
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
@@ -326,12 +306,11 @@ static void whom_a_doubter_grants_has_no_deadline_until_it_renews(void **state)
                          " 30000 1 0"));
 }
 
-static void a_lingering_waiter_keeps_its_flag_through_the_queue(void **state)
+TEST(a_lingering_waiter_keeps_its_flag_through_the_queue)
 {
   acquire_answer held;
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
   c.lingers = true;
@@ -340,12 +319,11 @@ static void a_lingering_waiter_keeps_its_flag_through_the_queue(void **state)
   assert_true(world_try(w, CARL, 1).holder_lingers);
 }
 
-static void a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on(void **state)
+TEST(a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on)
 {
   acquire_answer held, a;
   const struct test_server *s = world_server(w);
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   held = world_acquire(w, ANNA, 1);
@@ -366,11 +344,10 @@ static void a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_o
   assert_int_equal(world_send(w, CARL, &c).outcome, ACQUIRE_GRANTED);
 }
 
-static void an_enqueued_key_lives_four_times_the_longest_lease(void **state)
+TEST(an_enqueued_key_lives_four_times_the_longest_lease)
 {
   acquire_call c = world_call(w, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_acquire(w, ANNA, 1);
   c.ttl_ms = 7200000;
@@ -383,9 +360,8 @@ static void an_enqueued_key_lives_four_times_the_longest_lease(void **state)
 }
 
 /* Else a job that waits for less than the lease, again and again, would wait for ever. */
-static void a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt(void **state)
+TEST(a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt)
 {
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   world_plant(w, ANNA, 7, -1001, 30000, 2);
@@ -395,11 +371,10 @@ static void a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt(void **state)
   assert_in_range(test_server_integer(world_server(w), "PTTL " WORLD_KEY), 1, 3570000);
 }
 
-static void a_hand_over_sets_the_retention_anew(void **state)
+TEST(a_hand_over_sets_the_retention_anew)
 {
   acquire_answer held;
 
-  (void)state;
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
   world_acquire(w, BERT, 1);
@@ -408,33 +383,4 @@ static void a_hand_over_sets_the_retention_anew(void **state)
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_waiter_is_queued_once_and_the_holder_told),
-    CASE(only_the_first_waiter_asks_the_holder),
-    CASE(a_waiter_without_an_inbox_is_deaf_and_not_queued),
-    CASE(a_pattern_subscriber_does_not_make_the_deaf_hear),
-    CASE(a_release_makes_the_first_waiter_the_owner_and_tells_it),
-    CASE(the_lock_goes_round_in_the_order_of_asking),
-    CASE(the_last_grant_says_that_nobody_waits),
-    CASE(a_dead_waiter_is_passed_over),
-    CASE(a_waiter_past_its_patience_is_passed_over),
-    CASE(asking_again_prolongs_the_patience_and_keeps_the_place),
-    CASE(the_poll_of_the_first_waiter_takes_a_dead_holders_lease),
-    CASE(the_poll_of_a_later_waiter_gives_a_dead_holders_lease_to_the_first),
-    CASE(a_try_over_a_dead_holder_goes_behind_the_queue),
-    CASE(a_try_over_a_dead_holder_and_dead_waiters_is_granted),
-    CASE(a_deaf_asker_hands_a_dead_holders_lease_to_those_who_hear),
-    CASE(a_holder_who_asks_anew_goes_behind_those_who_wait),
-    CASE(a_waiters_floor_counts_for_its_grant),
-    CASE(whom_a_doubter_grants_has_no_deadline_until_it_renews),
-    CASE(a_lingering_waiter_keeps_its_flag_through_the_queue),
-    CASE(a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on),
-    CASE(a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt),
-    CASE(a_hand_over_sets_the_retention_anew),
-    CASE(an_enqueued_key_lives_four_times_the_longest_lease),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)

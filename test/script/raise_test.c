@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lua/native/raise.lua and share_raise.lua: a lease gets a higher token, and nothing else of
  * it changes. doc/design/protocol.md 18. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <string.h>
 
@@ -35,13 +33,12 @@ static lease_id with_token(lease_id l, uint64_t token)
   return l;
 }
 
-static void a_raised_lease_differs_in_its_token_only(void **state)
+TEST(a_raised_lease_differs_in_its_token_only)
 {
   acquire_answer a = world_acquire(w, ANNA, 7);
   lease_id high = with_token(a.lease, a.lease.token + 5000001);
   inspect_answer before, after;
 
-  (void)state;
   world_renew(w, ANNA, &a.lease, 30000);
   before = world_inspect(w, BERT);
   assert_int_equal(raise_to(&a.lease, high.token, false), 1);
@@ -58,24 +55,22 @@ static void a_raised_lease_differs_in_its_token_only(void **state)
   assert_int_equal(world_release(w, ANNA, &high).outcome, RELEASE_DONE);
 }
 
-static void a_token_far_ahead_of_the_clock_keeps_the_deadline(void **state)
+TEST(a_token_far_ahead_of_the_clock_keeps_the_deadline)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   lease_id high = with_token(a.lease, a.lease.token + UINT64_C(3000000000));
 
-  (void)state;
   assert_int_equal(raise_to(&a.lease, high.token, false), 1);
   assert_in_range(world_acquire(w, ANNA, 1).remaining_ms, 29000, 30001);
   assert_int_equal(world_release(w, ANNA, &high).outcome, RELEASE_DONE);
   assert_int_equal(world_acquire(w, BERT, 1).lease.token, high.token + 1);
 }
 
-static void those_who_wait_stay_and_are_granted_above_it(void **state)
+TEST(those_who_wait_stay_and_are_granted_above_it)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   lease_id high = with_token(a.lease, a.lease.token + UINT64_C(3000000000));
 
-  (void)state;
   world_listen(w, BERT);
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_WAITING);
   assert_int_equal(raise_to(&a.lease, high.token, false), 1);
@@ -87,13 +82,12 @@ static void those_who_wait_stay_and_are_granted_above_it(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).lease.token, high.token + 1);
 }
 
-static void a_copy_that_comes_twice_or_late_changes_nothing(void **state)
+TEST(a_copy_that_comes_twice_or_late_changes_nothing)
 {
   acquire_answer a = world_acquire(w, ANNA, 1), b;
   lease_id high = with_token(a.lease, a.lease.token + 100);
   lease_id higher = with_token(a.lease, a.lease.token + 200);
 
-  (void)state;
   assert_int_equal(raise_to(&a.lease, high.token, false), 1);
   assert_int_equal(raise_to(&a.lease, high.token, false), 1);
   assert_int_equal(raise_to(&high, higher.token, false), 1);
@@ -106,28 +100,26 @@ static void a_copy_that_comes_twice_or_late_changes_nothing(void **state)
   assert_true(world_renew(w, BERT, &b.lease, 30000).is_ours);
 }
 
-static void a_token_is_never_lowered_and_never_from_two_to_the_52_on(void **state)
+TEST(a_token_is_never_lowered_and_never_from_two_to_the_52_on)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   assert_int_equal(raise_to(&a.lease, a.lease.token - 1, false), 0);
   assert_int_equal(raise_to(&a.lease, UINT64_C(1) << 52, false), 0);
   assert_true(world_renew(w, ANNA, &a.lease, 30000).is_ours);
 }
 
-static void what_is_not_there_is_not_made(void **state)
+TEST(what_is_not_there_is_not_made)
 {
   lease_id l = { .ask = 1, .token = 5 };
 
-  (void)state;
   memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
   assert_int_equal(raise_to(&l, 6, false), 0);
   assert_int_equal(raise_to(&l, 6, true), 0);
   assert_string_equal(world_type(w), "none");
 }
 
-static void a_raised_share_differs_in_its_token_only(void **state)
+TEST(a_raised_share_differs_in_its_token_only)
 {
   static const char modes[] = { 'r', 'w' };
 
@@ -158,25 +150,23 @@ static void a_raised_share_differs_in_its_token_only(void **state)
   }
 }
 
-static void a_share_below_another_stays_below_the_last_token(void **state)
+TEST(a_share_below_another_stays_below_the_last_token)
 {
   acquire_answer a = share_ask(w, ANNA, 'r', 1, 1);
   share_call c = share_call_of(w, 'r', 1, 1);
   acquire_answer b;
 
-  (void)state;
   c.min_token = a.lease.token + 1000000;
   b = share_send(w, BERT, &c);
   assert_int_equal(raise_to(&a.lease, a.lease.token + 10, true), 1);
   assert_int_equal(share_inspect(w).last_token, b.lease.token);
 }
 
-static void a_full_server_raises(void **state)
+TEST_WITH(a_full_server_raises, stage_clear, NULL)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   lease_id high = with_token(a.lease, a.lease.token + 100);
 
-  (void)state;
   stage_fill_memory();
   assert_int_equal(raise_to(&a.lease, high.token, false), 1);
   assert_true(world_renew(w, ANNA, &high, 30000).is_ours);
@@ -188,11 +178,10 @@ static void a_full_server_raises(void **state)
   assert_int_equal(raise_to(&a.lease, a.lease.token + 100, true), 1);
 }
 
-static void another_kind_of_name_is_refused(void **state)
+TEST_WITH(another_kind_of_name_is_refused, stage_clear, NULL)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   assert_true(RENDERED(native_share_raise, world_native(w, ANNA), world_buffer(w), false,
                        WORLD_NAME, 6, &a.lease, 99));
   assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
@@ -203,20 +192,4 @@ static void another_kind_of_name_is_refused(void **state)
   assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    CASE(a_raised_lease_differs_in_its_token_only),
-    CASE(a_token_far_ahead_of_the_clock_keeps_the_deadline),
-    CASE(those_who_wait_stay_and_are_granted_above_it),
-    CASE(a_copy_that_comes_twice_or_late_changes_nothing),
-    CASE(a_token_is_never_lowered_and_never_from_two_to_the_52_on),
-    CASE(what_is_not_there_is_not_made),
-    CASE(a_raised_share_differs_in_its_token_only),
-    CASE(a_share_below_another_stays_below_the_last_token),
-    REFUSED(a_full_server_raises),
-    REFUSED(another_kind_of_name_is_refused),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)

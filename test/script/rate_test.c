@@ -2,10 +2,8 @@
 /* The scripts of the rate limiters, on a real server: Redisson's layout byte for byte, its
  * own scripts' doings beside ours, requests that come twice, and no interval with more than
  * the rate. Time is the test's. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,9 +222,8 @@ static void java_releases(int permits)
 
 /* ---- bytes ---- */
 
-static void what_is_stored_is_redissons_byte_for_byte(void **state)
+TEST(what_is_stored_is_redissons_byte_for_byte)
 {
-  (void)state;
   set(10, 60000);
   assert_string_equal(run("HGETALL " NAME),
                       "[rate, 10, interval, 60000, keepAliveTime, 0, type, 0]");
@@ -243,12 +240,11 @@ static void what_is_stored_is_redissons_byte_for_byte(void **state)
   assert_int_equal(run_integer("DBSIZE"), 3 + 1 + 1 /* the test's clock */);
 }
 
-static void keys_of_a_name_with_a_brace_get_none(void **state)
+TEST(keys_of_a_name_with_a_brace_get_none)
 {
   rate_call c = setting(5, 1000, 'n');
   rate_answer a;
 
-  (void)state;
   c.name = "{t}api";
   c.name_size = 6;
   assert_int_equal(set_as(&c), 1);
@@ -260,9 +256,8 @@ static void keys_of_a_name_with_a_brace_get_none(void **state)
   assert_int_equal(run_integer("ZCARD {t}api:permits"), 1);
 }
 
-static void java_and_we_count_the_same_permits(void **state)
+TEST(java_and_we_count_the_same_permits)
 {
-  (void)state;
   set(4, 1000);
   assert_true(java_takes(1));
   assert_int_equal(wait_for(2), 0);
@@ -279,9 +274,8 @@ static void java_and_we_count_the_same_permits(void **state)
 
 /* ---- the rate ---- */
 
-static void permits_come_back_an_interval_after_they_were_taken(void **state)
+TEST(permits_come_back_an_interval_after_they_were_taken)
 {
-  (void)state;
   set(3, 1000);
   assert_int_equal(wait_for(1), 0);
   set_now(START_MS + 400);
@@ -299,11 +293,10 @@ static void permits_come_back_an_interval_after_they_were_taken(void **state)
   assert_int_equal(available(), 2);
 }
 
-static void what_can_never_be_is_refused_with_both_numbers(void **state)
+TEST(what_can_never_be_is_refused_with_both_numbers)
 {
   rate_answer a;
 
-  (void)state;
   set(3, 1500);
   a = ask(4);
   assert_int_equal(a.outcome, RATE_TOO_MANY);
@@ -312,11 +305,10 @@ static void what_can_never_be_is_refused_with_both_numbers(void **state)
   assert_int_equal(run_integer("EXISTS " VALUE " " PERMITS), 0);
 }
 
-static void without_a_rate_there_is_nothing(void **state)
+TEST(without_a_rate_there_is_nothing)
 {
   rate_call c = setting(5, 1000, 'u');
 
-  (void)state;
   assert_int_equal(ask(1).outcome, RATE_NOT_SET);
   assert_false(look_as(ANNA).is_set);
   assert_int_equal(release(1), -1);
@@ -324,12 +316,11 @@ static void without_a_rate_there_is_nothing(void **state)
   assert_int_equal(run_integer("EXISTS " NAME " " VALUE " " PERMITS), 0);
 }
 
-static void clients_that_are_counted_by_themselves_have_keys_that_end(void **state)
+TEST(clients_that_are_counted_by_themselves_have_keys_that_end)
 {
   rate_call c = setting(2, 5000, 'n');
   char uuid[UUID_SIZE];
 
-  (void)state;
   c.type = 1;
   assert_int_equal(set_as(&c), 1);
   assert_int_equal(ask_as(ANNA, fresh_id(), 2).outcome, RATE_GRANTED);
@@ -344,11 +335,10 @@ static void clients_that_are_counted_by_themselves_have_keys_that_end(void **sta
   assert_int_equal(run_integer("EXISTS " VALUE " " PERMITS), 0);
 }
 
-static void what_is_kept_alive_ends_together(void **state)
+TEST(what_is_kept_alive_ends_together)
 {
   rate_call c = setting(2, 5000, 'n');
 
-  (void)state;
   c.keepalive_ms = 20000;
   assert_int_equal(set_as(&c), 1);
   assert_in_range(run_integer("PTTL " NAME), 19000, 20000);
@@ -362,9 +352,8 @@ static void what_is_kept_alive_ends_together(void **state)
   assert_in_range(run_integer("PTTL " PERMITS), 19000, 20000);
 }
 
-static void a_limit_that_somebody_set_on_the_name_is_that_of_all(void **state)
+TEST(a_limit_that_somebody_set_on_the_name_is_that_of_all)
 {
-  (void)state;
   set(2, 5000);
   run("PEXPIRE " NAME " 30000");
   assert_int_equal(wait_for(1), 0);
@@ -374,9 +363,8 @@ static void a_limit_that_somebody_set_on_the_name_is_that_of_all(void **state)
 
 /* ---- twice and late ---- */
 
-static void a_request_that_comes_twice_takes_once(void **state)
+TEST(a_request_that_comes_twice_takes_once)
 {
-  (void)state;
   set(5, 1000);
   assert_int_equal(ask_as(ANNA, "0123456789abcdef", 2).outcome, RATE_GRANTED);
   set_now(START_MS + 10);
@@ -387,12 +375,11 @@ static void a_request_that_comes_twice_takes_once(void **state)
   assert_int_equal(ask_as(ANNA, "0123456789abcdeF", 2).outcome, RATE_LATER);
 }
 
-static void changes_that_come_twice_or_late_are_done_once(void **state)
+TEST(changes_that_come_twice_or_late_are_done_once)
 {
   rate_call first = setting(5, 1000, 'n'), again = setting(3, 1000, 's');
   rate_call back = call_of(), end = call_of();
 
-  (void)state;
   assert_int_equal(set_as(&first), 1);
   assert_int_equal(set_as(&first), 1);           /* told as the first time */
   assert_int_equal(set_as(&again), 1);
@@ -409,9 +396,8 @@ static void changes_that_come_twice_or_late_are_done_once(void **state)
   assert_int_equal(available(), 4);
 }
 
-static void what_a_given_up_request_got_comes_back_once(void **state)
+TEST(what_a_given_up_request_got_comes_back_once)
 {
-  (void)state;
   set(5, 1000);
   assert_int_equal(ask_as(ANNA, "0123456789abcdef", 2).outcome, RATE_GRANTED);
   assert_int_equal(wait_for(1), 0);
@@ -430,9 +416,8 @@ static void what_a_given_up_request_got_comes_back_once(void **state)
 
 /* ---- giving back ---- */
 
-static void a_release_leaves_the_younger_ones_counted(void **state)
+TEST(a_release_leaves_the_younger_ones_counted)
 {
-  (void)state;
   set(10, 1000);
   assert_int_equal(wait_for(4), 0);
   set_now(START_MS + 500);
@@ -449,9 +434,8 @@ static void a_release_leaves_the_younger_ones_counted(void **state)
   assert_int_equal(available(), 10);
 }
 
-static void a_release_by_java_lets_no_interval_have_more(void **state)
+TEST(a_release_by_java_lets_no_interval_have_more)
 {
-  (void)state;
   set(4, 1000);
   assert_true(java_takes(4));
   java_releases(3);
@@ -463,11 +447,10 @@ static void a_release_by_java_lets_no_interval_have_more(void **state)
 
 /* ---- setting ---- */
 
-static void a_rate_that_is_set_stays_unless_it_is_changed(void **state)
+TEST(a_rate_that_is_set_stays_unless_it_is_changed)
 {
   rate_call c = setting(9, 9000, 'n');
 
-  (void)state;
   set(5, 1000);
   assert_int_equal(set_as(&c), 0);
   assert_int_equal(look_as(ANNA).rate, 5);
@@ -486,11 +469,10 @@ static void a_rate_that_is_set_stays_unless_it_is_changed(void **state)
   assert_int_equal(wait_for(3), 0);
 }
 
-static void another_type_begins_anew_and_what_was_to_end_may_stay(void **state)
+TEST(another_type_begins_anew_and_what_was_to_end_may_stay)
 {
   rate_call c = setting(3, 1000, 'n');
 
-  (void)state;
   c.keepalive_ms = 60000;
   assert_int_equal(set_as(&c), 1);
   assert_int_equal(wait_for(3), 0);
@@ -505,11 +487,10 @@ static void another_type_begins_anew_and_what_was_to_end_may_stay(void **state)
   assert_int_equal(available(), 3);
 }
 
-static void a_deletion_leaves_nothing(void **state)
+TEST(a_deletion_leaves_nothing)
 {
   rate_call c = call_of();
 
-  (void)state;
   set(5, 1000);
   assert_int_equal(wait_for(2), 0);
   assert_int_equal(delete_as(&c), 1);
@@ -520,9 +501,8 @@ static void a_deletion_leaves_nothing(void **state)
 
 /* ---- what is lost, odd or full ---- */
 
-static void entries_that_got_lost_count_from_when_they_are_missed(void **state)
+TEST(entries_that_got_lost_count_from_when_they_are_missed)
 {
-  (void)state;
   set(5, 1000);
   assert_int_equal(wait_for(4), 0);
   run("DEL " PERMITS);                           /* Redisson's script fails from here on */
@@ -536,9 +516,8 @@ static void entries_that_got_lost_count_from_when_they_are_missed(void **state)
   assert_false(java_takes(1));                   /* it can go on as well */
 }
 
-static void a_value_that_got_lost_is_made_from_the_entries(void **state)
+TEST(a_value_that_got_lost_is_made_from_the_entries)
 {
-  (void)state;
   set(5, 1000);
   assert_int_equal(wait_for(4), 0);
   run("DEL " VALUE);
@@ -547,12 +526,11 @@ static void a_value_that_got_lost_is_made_from_the_entries(void **state)
   assert_string_equal(run("GET " VALUE), "0");
 }
 
-static void what_is_no_limiter_is_left_alone(void **state)
+TEST(what_is_no_limiter_is_left_alone)
 {
   rate_call c = setting(5, 1000, 's'), end = call_of();
   const resp_node *root;
 
-  (void)state;
   run("SET " NAME " words");
   assert_int_equal(fault_of_acquire(), RESP_FAULT_WRONG_TYPE);
   run("DEL " NAME);
@@ -577,9 +555,8 @@ static void what_is_no_limiter_is_left_alone(void **state)
   assert_int_equal(fault_of_acquire(), RESP_FAULT_WRONG_TYPE);
 }
 
-static void what_is_too_large_to_be_counted_is_said_so(void **state)
+TEST(what_is_too_large_to_be_counted_is_said_so)
 {
-  (void)state;
   set(5, 1000);
   run("HSET " NAME " rate 9223372036854775807");     /* Java's largest */
   assert_int_equal(fault_of_acquire(), RESP_FAULT_OTHER);
@@ -588,9 +565,8 @@ static void what_is_too_large_to_be_counted_is_said_so(void **state)
   assert_string_equal(run("GET " VALUE), "9007199254740991");
 }
 
-static void a_full_server_takes_nothing(void **state)
+TEST(a_full_server_takes_nothing)
 {
-  (void)state;
   set(5, 1000);
   assert_int_equal(wait_for(1), 0);
   stage_fill_memory();
@@ -619,12 +595,11 @@ static void expect_no_more_than(int rate, int64_t interval_ms, const struct gran
   }
 }
 
-static void no_interval_sees_more_than_the_rate_whoever_asks(void **state)
+TEST(no_interval_sees_more_than_the_rate_whoever_asks)
 {
   static struct granted all[4000];
   int count = 0;
 
-  (void)state;
   srand(4711);
   set(20, 500);
   for (int i = 0; i < 3000; i++) {
@@ -644,12 +619,11 @@ static void no_interval_sees_more_than_the_rate_whoever_asks(void **state)
   expect_no_more_than(20, 500, all, count);
 }
 
-static void with_java_beside_no_interval_sees_more(void **state)
+TEST(with_java_beside_no_interval_sees_more)
 {
   static struct granted all[4000];
   int count = 0, of_java = 0;
 
-  (void)state;
   srand(4712);
   set(20, 500);
   for (int i = 0; i < 3000; i++) {
@@ -667,9 +641,8 @@ static void with_java_beside_no_interval_sees_more(void **state)
 }
 
 /* More entries than are counted one by one. */
-static void thousands_of_permits_are_counted_by_the_value(void **state)
+TEST(thousands_of_permits_are_counted_by_the_value)
 {
-  (void)state;
   set(3000, 1000);
   for (int i = 0; i < 1500; i++)
     assert_int_equal(wait_for(2), 0);
@@ -683,36 +656,4 @@ static void thousands_of_permits_are_counted_by_the_value(void **state)
   assert_int_equal(run_integer("ZCARD " PERMITS), 1);
 }
 
-#define rate_test(name) cmocka_unit_test_setup(name, begin)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    rate_test(what_is_stored_is_redissons_byte_for_byte),
-    rate_test(keys_of_a_name_with_a_brace_get_none),
-    rate_test(java_and_we_count_the_same_permits),
-    rate_test(permits_come_back_an_interval_after_they_were_taken),
-    rate_test(what_can_never_be_is_refused_with_both_numbers),
-    rate_test(without_a_rate_there_is_nothing),
-    rate_test(clients_that_are_counted_by_themselves_have_keys_that_end),
-    rate_test(what_is_kept_alive_ends_together),
-    rate_test(a_limit_that_somebody_set_on_the_name_is_that_of_all),
-    rate_test(a_request_that_comes_twice_takes_once),
-    rate_test(changes_that_come_twice_or_late_are_done_once),
-    rate_test(what_a_given_up_request_got_comes_back_once),
-    rate_test(a_release_leaves_the_younger_ones_counted),
-    rate_test(a_release_by_java_lets_no_interval_have_more),
-    rate_test(a_rate_that_is_set_stays_unless_it_is_changed),
-    rate_test(another_type_begins_anew_and_what_was_to_end_may_stay),
-    rate_test(a_deletion_leaves_nothing),
-    rate_test(entries_that_got_lost_count_from_when_they_are_missed),
-    rate_test(a_value_that_got_lost_is_made_from_the_entries),
-    rate_test(what_is_no_limiter_is_left_alone),
-    rate_test(what_is_too_large_to_be_counted_is_said_so),
-    rate_test(a_full_server_takes_nothing),
-    rate_test(no_interval_sees_more_than_the_rate_whoever_asks),
-    rate_test(with_java_beside_no_interval_sees_more),
-    rate_test(thousands_of_permits_are_counted_by_the_value),
-  };
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, begin, NULL)

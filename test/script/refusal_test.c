@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the scripts do when the server refuses writes for want of memory, or the
  * message for want of a permission (F16): letting go always works, asking fails cleanly. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,21 +16,19 @@ static const char *stored(void)
   return test_server_command(world_server(w), "DEBUG DIGEST-VALUE " WORLD_KEY);
 }
 
-static void a_full_server_still_lets_go_of_a_lock_nobody_wants(void **state)
+TEST(a_full_server_still_lets_go_of_a_lock_nobody_wants)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   stage_fill_memory();
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
   assert_int_equal(world_inspect(w, ANNA).holder_count, 0);
 }
 
-static void a_full_server_still_hands_over(void **state)
+TEST(a_full_server_still_hands_over)
 {
   acquire_answer a;
 
-  (void)state;
   world_listen(w, BERT);
   a = world_acquire(w, ANNA, 1);
   world_acquire(w, BERT, 1);
@@ -46,11 +42,10 @@ static void a_full_server_still_hands_over(void **state)
   assert_string_equal(world_type(w), "string");
 }
 
-static void a_full_server_still_renews(void **state)
+TEST(a_full_server_still_renews)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   world_listen(w, BERT);
   stage_fill_memory();
   assert_true(world_renew(w, ANNA, &a.lease, 40000).is_ours);
@@ -60,11 +55,10 @@ static void a_full_server_still_renews(void **state)
   assert_int_equal(world_renew(w, ANNA, &a.lease, 50000).remaining_ms, 50000);
 }
 
-static void a_full_server_still_cancels(void **state)
+TEST(a_full_server_still_cancels)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   world_listen(w, BERT);
   world_acquire(w, BERT, 1);
   stage_fill_memory();
@@ -76,35 +70,32 @@ static void a_full_server_still_cancels(void **state)
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
 }
 
-static void a_full_server_still_breaks(void **state)
+TEST(a_full_server_still_breaks)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
 
-  (void)state;
   stage_fill_memory();
   assert_int_equal(world_break(w, BERT, &a.lease).outcome, RELEASE_DONE);
   assert_int_equal(world_inspect(w, ANNA).holder_count, 0);
 }
 
-static void a_full_server_refuses_to_grant_and_changes_nothing(void **state)
+TEST(a_full_server_refuses_to_grant_and_changes_nothing)
 {
   acquire_call c = world_call(w, 1);
   const char *error;
 
-  (void)state;
   stage_fill_memory();
   error = world_acquire_error(w, ANNA, &c);
   assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
   assert_string_equal(world_type(w), "none");
 }
 
-static void a_full_server_refuses_to_queue_and_keeps_the_lease(void **state)
+TEST(a_full_server_refuses_to_queue_and_keeps_the_lease)
 {
   acquire_call c = world_call(w, 1);
   const char *error, *before;
   acquire_answer a;
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   a = world_acquire(w, ANNA, 1);
@@ -129,13 +120,12 @@ static void a_full_server_refuses_to_queue_and_keeps_the_lease(void **state)
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
 }
 
-static void a_waiters_floor_that_no_clock_reaches_does_not_stop_the_queue(void **state)
+TEST(a_waiters_floor_that_no_clock_reaches_does_not_stop_the_queue)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
   acquire_call c = world_call(w, 1);
   uint64_t last = a.lease.token;
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   c.min_token = 9007199254740990u;
@@ -148,13 +138,12 @@ static void a_waiters_floor_that_no_clock_reaches_does_not_stop_the_queue(void *
   assert_non_null(strstr(world_messages(w, CARL), "grant:"));
 }
 
-static void who_may_not_publish_still_hands_over(void **state)
+TEST(who_may_not_publish_still_hands_over)
 {
   const resp_argument weak[] = { RESP_TEXT("AUTH"), RESP_TEXT("weak"), RESP_TEXT("x") };
   const resp_argument strong[] = { RESP_TEXT("AUTH"), RESP_TEXT("default"), RESP_TEXT("x") };
   acquire_answer a;
 
-  (void)state;
   world_listen(w, BERT);
   a = world_acquire(w, ANNA, 1);
   world_acquire(w, BERT, 1);
@@ -172,19 +161,4 @@ static void who_may_not_publish_still_hands_over(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    REFUSED(a_full_server_still_lets_go_of_a_lock_nobody_wants),
-    REFUSED(a_full_server_still_hands_over),
-    REFUSED(a_full_server_still_renews),
-    REFUSED(a_full_server_still_cancels),
-    REFUSED(a_full_server_still_breaks),
-    REFUSED(a_full_server_refuses_to_grant_and_changes_nothing),
-    REFUSED(a_full_server_refuses_to_queue_and_keeps_the_lease),
-    REFUSED(a_waiters_floor_that_no_clock_reaches_does_not_stop_the_queue),
-    REFUSED(who_may_not_publish_still_hands_over),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, stage_clear, NULL)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/set_story.c - see set_story.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 

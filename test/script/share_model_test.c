@@ -5,10 +5,8 @@
  * what is used must be what the holders have. S1', I3, I4, I5, I13, I16.
  *
  * DIBS_TEST_SCALE times as many seeds; SEED=n begins with that one. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,33 +375,21 @@ static void run_seeds(bool is_semaphore, int64_t quarantine_ms)
   }
 }
 
-static void read_write_locks_do_what_the_model_says(void **state)
+TEST(read_write_locks_do_what_the_model_says)
 {
-  (void)state;
   run_seeds(false, 0);
 }
 
-static void semaphores_do_what_the_model_says(void **state)
+TEST(semaphores_do_what_the_model_says)
 {
-  (void)state;
   run_seeds(true, 0);
 }
 
-static void both_do_what_the_model_says_through_failovers(void **state)
+TEST(both_do_what_the_model_says_through_failovers)
 {
-  (void)state;
   run_seeds(false, 20000);
   run_seeds(true, 3000);
   world_guard(w, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(read_write_locks_do_what_the_model_says),
-    cmocka_unit_test(semaphores_do_what_the_model_says),
-    cmocka_unit_test(both_do_what_the_model_says_through_failovers),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, NULL, NULL)

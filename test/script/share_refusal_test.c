@@ -2,10 +2,8 @@
 /* Shared resources where the server refuses: full, without the right to publish (F16),
  * at the end of all tokens, or where the name is something else. What is refused has changed
  * nothing. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <string.h>
 
@@ -25,11 +23,10 @@ static void is_refused(const char *error, resp_fault fault)
 
 /* ---- full ---- */
 
-static void a_full_server_still_takes_back_and_hands_over(void **state)
+TEST(a_full_server_still_takes_back_and_hands_over)
 {
   acquire_answer a;
 
-  (void)state;
   world_listen(w, BERT);
   world_listen(w, CARL);
   a = share_ask(w, ANNA, 'w', 1, 1);
@@ -46,11 +43,10 @@ static void a_full_server_still_takes_back_and_hands_over(void **state)
   assert_int_equal(share_inspect(w).used, 0);
 }
 
-static void a_full_server_still_renews_and_downgrades(void **state)
+TEST(a_full_server_still_renews_and_downgrades)
 {
   acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
 
-  (void)state;
   world_listen(w, BERT);
   share_ask(w, BERT, 'r', 1, 1);
   stage_fill_memory();
@@ -64,11 +60,10 @@ static void a_full_server_still_renews_and_downgrades(void **state)
   assert_int_equal(share_renew(w, ANNA, &a.lease, 40000, 'p').remaining_ms, 40000);
 }
 
-static void a_full_server_still_cancels_those_who_wait_and_breaks(void **state)
+TEST(a_full_server_still_cancels_those_who_wait_and_breaks)
 {
   acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
 
-  (void)state;
   world_listen(w, BERT);
   share_ask(w, BERT, 'r', 1, 1);
   stage_fill_memory();
@@ -80,12 +75,11 @@ static void a_full_server_still_cancels_those_who_wait_and_breaks(void **state)
   assert_int_equal(share_inspect(w).used, 0);
 }
 
-static void a_full_server_refuses_grants_places_and_counts_and_changes_nothing(void **state)
+TEST(a_full_server_refuses_grants_places_and_counts_and_changes_nothing)
 {
   share_call c = share_call_of(w, 'r', 1, 1);
   const char *before;
 
-  (void)state;
   world_listen(w, BERT);
   stage_fill_memory();
   is_refused(share_acquire_error(w, ANNA, &c), RESP_FAULT_REFUSED);
@@ -106,11 +100,10 @@ static void a_full_server_refuses_grants_places_and_counts_and_changes_nothing(v
   assert_string_equal(stored(), before);
 }
 
-static void a_full_server_refuses_another_count_before_anybody_is_let_in(void **state)
+TEST(a_full_server_refuses_another_count_before_anybody_is_let_in)
 {
   const char *before;
 
-  (void)state;
   world_listen(w, BERT);
   share_set(w, SHARE_SET, 1, NULL);
   share_ask(w, ANNA, 'p', 1, 1);
@@ -124,11 +117,10 @@ static void a_full_server_refuses_another_count_before_anybody_is_let_in(void **
 
 /* ---- no right to publish ---- */
 
-static void who_may_not_publish_still_lets_in(void **state)
+TEST(who_may_not_publish_still_lets_in)
 {
   acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
 
-  (void)state;
   world_listen(w, BERT);
   share_ask(w, BERT, 'r', 1, 1);
   assert_string_equal(test_server_command(world_server(w), "ACL SETUSER default -publish"), "OK");
@@ -140,13 +132,12 @@ static void who_may_not_publish_still_lets_in(void **state)
 
 /* ---- tokens ---- */
 
-static void tokens_that_no_clock_reaches_count_for_nothing(void **state)
+TEST(tokens_that_no_clock_reaches_count_for_nothing)
 {
   share_call c = share_call_of(w, 'w', 1, 1);
   uint64_t now = (uint64_t)world_time_us(w);
   acquire_answer a;
 
-  (void)state;
   world_listen(w, BERT);
   c.min_token = 9007199254740991u;
   a = share_send(w, ANNA, &c);
@@ -189,9 +180,8 @@ static void refuses_all(const char *words)
   assert_string_equal(stored(), before);
 }
 
-static void a_lock_is_no_shared_resource(void **state)
+TEST(a_lock_is_no_shared_resource)
 {
-  (void)state;
   world_acquire(w, ANNA, 1);
   assert_string_equal(world_type(w), "string");
   refuses_all("as a lock");
@@ -201,12 +191,11 @@ static void a_lock_is_no_shared_resource(void **state)
   refuses_all("as a lock");
 }
 
-static void a_shared_resource_is_no_lock(void **state)
+TEST(a_shared_resource_is_no_lock)
 {
   acquire_call c = world_call(w, 1);
   lease_id l;
 
-  (void)state;
   for (int turn = 0; turn < 2; turn++) {
     const char *before;
     world_clear(w);
@@ -222,11 +211,10 @@ static void a_shared_resource_is_no_lock(void **state)
   }
 }
 
-static void a_semaphore_is_no_read_write_lock_nor_the_reverse(void **state)
+TEST(a_semaphore_is_no_read_write_lock_nor_the_reverse)
 {
   share_call c = share_call_of(w, 'r', 1, 1);
 
-  (void)state;
   share_set(w, SHARE_SET, 3, NULL);
   check_words(share_acquire_error(w, ANNA, &c), "as a semaphore");
   c.mode = 'w';
@@ -239,7 +227,7 @@ static void a_semaphore_is_no_read_write_lock_nor_the_reverse(void **state)
   check_words(share_set_error(w, SHARE_DELETE, 3), "as a read/write lock");
 }
 
-static void anything_else_is_refused_and_left_as_it_is(void **state)
+TEST(anything_else_is_refused_and_left_as_it_is)
 {
   static const char *const foreign[] = {
     "SET " WORLD_KEY " hello", "SET " WORLD_KEY " =x", "RPUSH " WORLD_KEY " a",
@@ -247,7 +235,6 @@ static void anything_else_is_refused_and_left_as_it_is(void **state)
     "HSET " WORLD_KEY " s rw", "SET " WORLD_KEY " rw",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
     test_server_command(world_server(w), "FLUSHALL");
     test_server_command(world_server(w), foreign[i]);
@@ -255,22 +242,4 @@ static void anything_else_is_refused_and_left_as_it_is(void **state)
   }
 }
 
-int main(void)
-{
-#define SHARES(name) cmocka_unit_test_setup(name, share_clear)
-  const struct CMUnitTest tests[] = {
-    SHARES(a_full_server_still_takes_back_and_hands_over),
-    SHARES(a_full_server_still_renews_and_downgrades),
-    SHARES(a_full_server_still_cancels_those_who_wait_and_breaks),
-    SHARES(a_full_server_refuses_grants_places_and_counts_and_changes_nothing),
-    SHARES(a_full_server_refuses_another_count_before_anybody_is_let_in),
-    SHARES(who_may_not_publish_still_lets_in),
-    SHARES(tokens_that_no_clock_reaches_count_for_nothing),
-    SHARES(a_lock_is_no_shared_resource),
-    SHARES(a_shared_resource_is_no_lock),
-    SHARES(a_semaphore_is_no_read_write_lock_nor_the_reverse),
-    SHARES(anything_else_is_refused_and_left_as_it_is),
-  };
-
-  return stage_run(tests, stage_start_with_debug, stage_stop);
-}
+RUN_STAGE(stage_start_with_debug, stage_stop, share_clear, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Read/write locks by their scripts: who goes in with whom, in which order, and what the
  * dead, the late and the repeated find. S1, S8, S10, L2, L3, L10, L12. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +15,10 @@ static acquire_answer writes(int who, uint64_t ask) { return share_ask(w, who, '
 
 /* ---- who goes in ---- */
 
-static void readers_share_and_a_writer_does_not(void **state)
+TEST(readers_share_and_a_writer_does_not)
 {
   acquire_answer a = reads(ANNA, 1), b = reads(BERT, 1);
 
-  (void)state;
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_int_equal(a.remaining_ms, 30000);
   assert_int_equal(b.outcome, ACQUIRE_GRANTED);
@@ -35,19 +32,17 @@ static void readers_share_and_a_writer_does_not(void **state)
   assert_int_equal(share_try(w, ANNA, 'w', 1, 3).outcome, ACQUIRE_BUSY);
 }
 
-static void one_client_may_read_many_times(void **state)
+TEST(one_client_may_read_many_times)
 {
-  (void)state;
   for (uint64_t ask = 1; ask <= 100; ask++)
     assert_int_equal(reads(ANNA, ask).outcome, ACQUIRE_GRANTED);
   assert_int_equal(world_inspect(w, ANNA).used, 100);
 }
 
-static void a_reader_behind_a_waiting_writer_waits(void **state)
+TEST(a_reader_behind_a_waiting_writer_waits)
 {
   acquire_answer a = reads(ANNA, 1), b;
 
-  (void)state;
   share_hear(BERT, DORA);
   b = writes(BERT, 1);
   assert_int_equal(b.outcome, ACQUIRE_WAITING);
@@ -62,12 +57,11 @@ static void a_reader_behind_a_waiting_writer_waits(void **state)
   share_told(CARL, 1, 1);
 }
 
-static void consecutive_readers_go_together_and_those_behind_a_writer_later(void **state)
+TEST(consecutive_readers_go_together_and_those_behind_a_writer_later)
 {
   acquire_answer a = writes(ANNA, 1);
   lease_id b, c;
 
-  (void)state;
   share_hear(BERT, FRED);
   reads(BERT, 1);
   reads(CARL, 1);
@@ -87,9 +81,8 @@ static void consecutive_readers_go_together_and_those_behind_a_writer_later(void
   share_told(EMIL, 1, 1);
 }
 
-static void a_writer_that_gives_up_lets_the_readers_behind_it_in(void **state)
+TEST(a_writer_that_gives_up_lets_the_readers_behind_it_in)
 {
-  (void)state;
   share_hear(BERT, CARL);
   reads(ANNA, 1);
   writes(BERT, 1);
@@ -98,13 +91,12 @@ static void a_writer_that_gives_up_lets_the_readers_behind_it_in(void **state)
   share_told(CARL, 1, 1);
 }
 
-static void a_grant_tells_how_many_wait_behind_it(void **state)
+TEST(a_grant_tells_how_many_wait_behind_it)
 {
   acquire_answer a = writes(ANNA, 1);
   const char *messages;
   inbox_message m;
 
-  (void)state;
   share_hear(BERT, DORA);
   writes(BERT, 1);
   reads(CARL, 1);
@@ -123,12 +115,11 @@ static void a_grant_tells_how_many_wait_behind_it(void **state)
 
 /* ---- inspect ---- */
 
-static void inspect_counts_no_waiter_without_an_inbox_and_no_share_that_is_over(void **state)
+TEST(inspect_counts_no_waiter_without_an_inbox_and_no_share_that_is_over)
 {
   int64_t start_us;
   inspect_answer i;
 
-  (void)state;
   start_us = world_time_us(w);
   world_set_time(w, start_us);
   share_hear(BERT, CARL);
@@ -152,12 +143,11 @@ static void inspect_counts_no_waiter_without_an_inbox_and_no_share_that_is_over(
 
 /* ---- downgrade ---- */
 
-static void a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer(void **state)
+TEST(a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer)
 {
   acquire_answer a = writes(ANNA, 1);
   renew_answer r;
 
-  (void)state;
   share_hear(BERT, CARL);
   reads(BERT, 1);
   writes(CARL, 1);
@@ -174,12 +164,11 @@ static void a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer(void
   assert_int_equal(world_inspect(w, ANNA).holders[0].mode, 'r');
 }
 
-static void a_downgrade_without_a_ttl_does_not_lengthen(void **state)
+TEST(a_downgrade_without_a_ttl_does_not_lengthen)
 {
   acquire_answer a = writes(ANNA, 1);
   inspect_answer i;
 
-  (void)state;
   share_renew(w, ANNA, &a.lease, 0, 'r');
   i = world_inspect(w, ANNA);
   assert_int_equal(i.holders[0].renewals, 0);
@@ -188,12 +177,11 @@ static void a_downgrade_without_a_ttl_does_not_lengthen(void **state)
 
 /* ---- the dead ---- */
 
-static void the_deaf_are_not_queued_and_dead_waiters_are_passed_over(void **state)
+TEST(the_deaf_are_not_queued_and_dead_waiters_are_passed_over)
 {
   acquire_answer a = writes(ANNA, 1);
   share_call c;
 
-  (void)state;
   assert_int_equal(writes(BERT, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
   share_hear(BERT, DORA);
   writes(BERT, 1);
@@ -208,12 +196,11 @@ static void the_deaf_are_not_queued_and_dead_waiters_are_passed_over(void **stat
   share_told(DORA, 1, 1);
 }
 
-static void dead_readers_hold_a_writer_up_for_one_lease_only(void **state)
+TEST(dead_readers_hold_a_writer_up_for_one_lease_only)
 {
   share_call c = share_call_of(w, 'r', 1, 1);
   acquire_answer a;
 
-  (void)state;
   share_hear(CARL, CARL);
   c.ttl_ms = 5000;
   share_send(w, ANNA, &c);
@@ -229,12 +216,11 @@ static void dead_readers_hold_a_writer_up_for_one_lease_only(void **state)
   assert_int_equal(writes(CARL, 1).outcome, ACQUIRE_GRANTED);
 }
 
-static void in_doubt_a_holder_is_over_only_by_watching(void **state)
+TEST(in_doubt_a_holder_is_over_only_by_watching)
 {
   share_call c = share_call_of(w, 'w', 1, 1);
   acquire_answer a;
 
-  (void)state;
   c.estimate_us = 0;
   c.ttl_ms = 1000;
   a = share_send(w, ANNA, &c);
@@ -251,12 +237,11 @@ static void in_doubt_a_holder_is_over_only_by_watching(void **state)
   assert_int_equal(share_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
 }
 
-static void a_wait_does_not_keep_a_holder_that_is_over_but_in_doubt(void **state)
+TEST(a_wait_does_not_keep_a_holder_that_is_over_but_in_doubt)
 {
   share_call c = share_call_of(w, 'w', 1, 1);
   acquire_answer a;
 
-  (void)state;
   world_listen(w, BERT);
   c.estimate_us = 0;
   a = share_send(w, ANNA, &c);
@@ -267,11 +252,10 @@ static void a_wait_does_not_keep_a_holder_that_is_over_but_in_doubt(void **state
   assert_in_range(test_server_integer(world_server(w), "PTTL " WORLD_KEY), 1, 3550000);
 }
 
-static void a_lease_past_its_deadline_that_nobody_took_is_still_its_clients(void **state)
+TEST(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients)
 {
   acquire_answer a = writes(ANNA, 1);
 
-  (void)state;
   world_set_time(w, a.server_us + 60000000);
   assert_int_equal(share_renew(w, ANNA, &a.lease, 30000, 'w').remaining_ms, 30000);
   assert_true(share_release(w, ANNA, &a.lease, 0));
@@ -281,12 +265,11 @@ static void a_lease_past_its_deadline_that_nobody_took_is_still_its_clients(void
 
 /* ---- late and repeated ---- */
 
-static void the_same_ask_again_changes_nothing(void **state)
+TEST(the_same_ask_again_changes_nothing)
 {
   acquire_answer a = reads(ANNA, 7), again;
   char before[512];
 
-  (void)state;
   snprintf(before, sizeof(before), "%s", share_dump(w));
   again = reads(ANNA, 7);
   assert_int_equal(again.outcome, ACQUIRE_AGAIN);
@@ -295,11 +278,10 @@ static void the_same_ask_again_changes_nothing(void **state)
   assert_string_equal(share_dump(w), before);
 }
 
-static void a_repeated_request_keeps_its_place(void **state)
+TEST(a_repeated_request_keeps_its_place)
 {
   acquire_answer a = writes(ANNA, 1);
 
-  (void)state;
   share_hear(BERT, CARL);
   writes(BERT, 1);
   writes(CARL, 1);
@@ -310,22 +292,20 @@ static void a_repeated_request_keeps_its_place(void **state)
   share_told(BERT, 1, 1);
 }
 
-static void a_request_past_its_time_changes_nothing(void **state)
+TEST(a_request_past_its_time_changes_nothing)
 {
   share_call c = share_call_of(w, 'r', 1, 1);
 
-  (void)state;
   c.until_us = world_time_us(w) - 1;
   assert_int_equal(share_send(w, ANNA, &c).outcome, ACQUIRE_LATE);
   assert_string_equal(world_type(w), "none");
 }
 
-static void a_copy_of_a_cancelled_ask_finds_its_tombstone(void **state)
+TEST(a_copy_of_a_cancelled_ask_finds_its_tombstone)
 {
   acquire_answer a = writes(ANNA, 1);
   int64_t until = world_time_us(w) + 10000000;
 
-  (void)state;
   share_hear(BERT, CARL);
   writes(CARL, 1);
   writes(BERT, 1);
@@ -338,20 +318,18 @@ static void a_copy_of_a_cancelled_ask_finds_its_tombstone(void **state)
   assert_false(share_release(w, ANNA, &a.lease, 0));
 }
 
-static void a_release_leaves_a_tombstone_where_copies_may_be_about(void **state)
+TEST(a_release_leaves_a_tombstone_where_copies_may_be_about)
 {
   acquire_answer a = reads(ANNA, 1);
 
-  (void)state;
   assert_true(share_release(w, ANNA, &a.lease, world_time_us(w) + 10000000));
   assert_int_equal(reads(ANNA, 1).outcome, ACQUIRE_ENDED);
   assert_int_equal(reads(ANNA, 2).outcome, ACQUIRE_GRANTED);
 }
 
 /* The name is no read/write lock yet, and may become a semaphore. */
-static void a_cancel_of_a_name_nobody_used_is_remembered_for_a_while(void **state)
+TEST(a_cancel_of_a_name_nobody_used_is_remembered_for_a_while)
 {
-  (void)state;
   assert_int_equal(share_cancel(w, ANNA, 1, world_time_us(w) + 5000000), 0);
   assert_int_equal(reads(ANNA, 1).outcome, ACQUIRE_ENDED);
   assert_true(share_set(w, SHARE_SET, 3, NULL));
@@ -360,12 +338,11 @@ static void a_cancel_of_a_name_nobody_used_is_remembered_for_a_while(void **stat
   assert_string_equal(world_type(w), "none");
 }
 
-static void a_release_with_another_token_does_nothing(void **state)
+TEST(a_release_with_another_token_does_nothing)
 {
   acquire_answer a = writes(ANNA, 1);
   lease_id other = a.lease;
 
-  (void)state;
   other.token++;
   assert_false(share_release(w, ANNA, &other, 0));
   assert_false(share_renew(w, ANNA, &other, 30000, 'w').is_ours);
@@ -373,12 +350,11 @@ static void a_release_with_another_token_does_nothing(void **state)
   assert_int_equal(writes(ANNA, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_broken_reader_is_told_and_the_others_stay(void **state)
+TEST(a_broken_reader_is_told_and_the_others_stay)
 {
   acquire_answer a = reads(ANNA, 1), b = reads(BERT, 1);
   char lost[128];
 
-  (void)state;
   share_hear(ANNA, BERT);
   assert_int_equal(share_break(w, CARL, &a.lease).outcome, RELEASE_DONE);
   snprintf(lost, sizeof(lost), "lost %s orders\n", lease_text(&a.lease));
@@ -389,12 +365,11 @@ static void a_broken_reader_is_told_and_the_others_stay(void **state)
 }
 
 /* Another process ends it; the one that was granted it may still renew it. */
-static void a_release_by_token_is_told_and_a_release_is_not(void **state)
+TEST(a_release_by_token_is_told_and_a_release_is_not)
 {
   acquire_answer a = reads(ANNA, 1), b = reads(BERT, 1);
   char lost[128];
 
-  (void)state;
   share_hear(ANNA, BERT);
   assert_true(share_token_release(w, CARL, &a.lease));
   snprintf(lost, sizeof(lost), "lost %s orders\n", lease_text(&a.lease));
@@ -407,13 +382,12 @@ static void a_release_by_token_is_told_and_a_release_is_not(void **state)
 
 /* ---- much at once ---- */
 
-static void one_script_lets_64_in_and_the_next_goes_on(void **state)
+TEST(one_script_lets_64_in_and_the_next_goes_on)
 {
   acquire_answer a = writes(ANNA, 1);
   inspect_answer i;
   int told_count = 0;
 
-  (void)state;
   share_hear(BERT, BERT);
   for (uint64_t ask = 1; ask <= 100; ask++)
     assert_int_equal(reads(BERT, ask).outcome, ACQUIRE_WAITING);
@@ -429,11 +403,10 @@ static void one_script_lets_64_in_and_the_next_goes_on(void **state)
   assert_int_equal(world_inspect(w, ANNA).used, 100);
 }
 
-static void a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next(void **state)
+TEST(a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next)
 {
   acquire_answer a = writes(ANNA, 1);
 
-  (void)state;
   share_hear(BERT, CARL);
   for (uint64_t ask = 1; ask <= 1010; ask++)
     reads(BERT, ask);
@@ -445,11 +418,10 @@ static void a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next(v
   assert_int_equal(world_inspect(w, ANNA).waiter_count, 0);
 }
 
-static void an_inspection_shows_all_by_token_up_to_a_hundred(void **state)
+TEST(an_inspection_shows_all_by_token_up_to_a_hundred)
 {
   inspect_answer i;
 
-  (void)state;
   share_hear(BERT, BERT);
   for (uint64_t ask = 1; ask <= 150; ask++)
     reads(ANNA, ask);
@@ -468,38 +440,4 @@ static void an_inspection_shows_all_by_token_up_to_a_hundred(void **state)
   assert_int_equal(i.waiters[6].mode, 'w');
 }
 
-int main(void)
-{
-#define TIMED(name) \
-  cmocka_unit_test_setup_teardown(name, share_clear_clock, stage_check_errors)
-  const struct CMUnitTest tests[] = {
-    TIMED(readers_share_and_a_writer_does_not),
-    TIMED(one_client_may_read_many_times),
-    TIMED(a_reader_behind_a_waiting_writer_waits),
-    TIMED(consecutive_readers_go_together_and_those_behind_a_writer_later),
-    TIMED(a_writer_that_gives_up_lets_the_readers_behind_it_in),
-    TIMED(a_grant_tells_how_many_wait_behind_it),
-    TIMED(inspect_counts_no_waiter_without_an_inbox_and_no_share_that_is_over),
-    TIMED(a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer),
-    TIMED(a_downgrade_without_a_ttl_does_not_lengthen),
-    TIMED(the_deaf_are_not_queued_and_dead_waiters_are_passed_over),
-    TIMED(dead_readers_hold_a_writer_up_for_one_lease_only),
-    TIMED(in_doubt_a_holder_is_over_only_by_watching),
-    TIMED(a_wait_does_not_keep_a_holder_that_is_over_but_in_doubt),
-    TIMED(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients),
-    TIMED(the_same_ask_again_changes_nothing),
-    TIMED(a_repeated_request_keeps_its_place),
-    TIMED(a_request_past_its_time_changes_nothing),
-    TIMED(a_copy_of_a_cancelled_ask_finds_its_tombstone),
-    TIMED(a_release_leaves_a_tombstone_where_copies_may_be_about),
-    TIMED(a_cancel_of_a_name_nobody_used_is_remembered_for_a_while),
-    TIMED(a_release_with_another_token_does_nothing),
-    TIMED(a_broken_reader_is_told_and_the_others_stay),
-    TIMED(a_release_by_token_is_told_and_a_release_is_not),
-    TIMED(one_script_lets_64_in_and_the_next_goes_on),
-    TIMED(a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next),
-    TIMED(an_inspection_shows_all_by_token_up_to_a_hundred),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, share_clear_clock, stage_check_errors)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Semaphores by their scripts: permits all or none, in order, resized while in use, back
  * from the dead within one lease. S1', S8, L3, L10, L12. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,19 +20,17 @@ static acquire_answer tries(int who, uint64_t units, uint64_t ask)
   return share_try(w, who, 'p', units, ask);
 }
 
-static void without_a_count_nobody_gets_in_and_nothing_is_written(void **state)
+TEST(without_a_count_nobody_gets_in_and_nothing_is_written)
 {
-  (void)state;
   assert_int_equal(takes(ANNA, 1, 1).outcome, ACQUIRE_NOT_SET);
   assert_int_equal(tries(ANNA, 0, 2).outcome, ACQUIRE_NOT_SET);
   assert_string_equal(world_type(w), "none");
 }
 
-static void permits_are_taken_all_or_none(void **state)
+TEST(permits_are_taken_all_or_none)
 {
   acquire_answer a, b;
 
-  (void)state;
   share_set(w, SHARE_SET, 5, NULL);
   a = takes(ANNA, 3, 1);
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
@@ -49,11 +45,10 @@ static void permits_are_taken_all_or_none(void **state)
   assert_int_equal(share_inspect(w).used, 2);
 }
 
-static void a_request_behind_a_larger_one_waits(void **state)
+TEST(a_request_behind_a_larger_one_waits)
 {
   acquire_answer a, b;
 
-  (void)state;
   share_hear(CARL, EMIL);
   share_set(w, SHARE_SET, 3, NULL);
   a = takes(ANNA, 1, 1);
@@ -72,11 +67,10 @@ static void a_request_behind_a_larger_one_waits(void **state)
   share_told(DORA, 1, 1);
 }
 
-static void a_release_lets_in_as_many_as_fit_at_once(void **state)
+TEST(a_release_lets_in_as_many_as_fit_at_once)
 {
   acquire_answer a;
 
-  (void)state;
   share_hear(BERT, EMIL);
   share_set(w, SHARE_SET, 5, NULL);
   a = takes(ANNA, 5, 1);
@@ -91,20 +85,18 @@ static void a_release_lets_in_as_many_as_fit_at_once(void **state)
   share_nothing_told(EMIL);
 }
 
-static void all_that_are_free_may_be_taken_at_once(void **state)
+TEST(all_that_are_free_may_be_taken_at_once)
 {
-  (void)state;
   share_set(w, SHARE_SET, 5, NULL);
   takes(ANNA, 2, 1);
   assert_int_equal(tries(BERT, 0, 1).units, 3);
   assert_int_equal(tries(BERT, 0, 2).outcome, ACQUIRE_BUSY);
 }
 
-static void one_client_may_hold_many_times(void **state)
+TEST(one_client_may_hold_many_times)
 {
   acquire_answer a, b;
 
-  (void)state;
   share_set(w, SHARE_SET, 2, NULL);
   a = takes(ANNA, 1, 1);
   b = takes(ANNA, 1, 2);
@@ -117,11 +109,10 @@ static void one_client_may_hold_many_times(void **state)
 
 /* ---- the count ---- */
 
-static void fewer_permits_take_none_away(void **state)
+TEST(fewer_permits_take_none_away)
 {
   acquire_answer a, b;
 
-  (void)state;
   share_hear(CARL, CARL);
   share_set(w, SHARE_SET, 4, NULL);
   a = takes(ANNA, 2, 1);
@@ -136,9 +127,8 @@ static void fewer_permits_take_none_away(void **state)
   share_told(CARL, 1, 1);
 }
 
-static void more_permits_let_in_who_waits(void **state)
+TEST(more_permits_let_in_who_waits)
 {
-  (void)state;
   share_hear(BERT, DORA);
   share_set(w, SHARE_SET, 1, NULL);
   takes(ANNA, 1, 1);
@@ -152,12 +142,11 @@ static void more_permits_let_in_who_waits(void **state)
   assert_int_equal(share_inspect(w).generation, 2);
 }
 
-static void more_than_there_are_is_refused_also_to_those_who_wait_already(void **state)
+TEST(more_than_there_are_is_refused_also_to_those_who_wait_already)
 {
   acquire_answer a;
   char lost[128];
 
-  (void)state;
   share_hear(BERT, DORA);
   share_set(w, SHARE_SET, 3, NULL);
   a = takes(ANNA, 4, 1);
@@ -179,11 +168,10 @@ static void more_than_there_are_is_refused_also_to_those_who_wait_already(void *
   assert_int_equal(takes(DORA, 1, 1).rank, 0);
 }
 
-static void with_no_permits_nobody_gets_in(void **state)
+TEST(with_no_permits_nobody_gets_in)
 {
   acquire_answer a;
 
-  (void)state;
   share_hear(BERT, BERT);
   share_set(w, SHARE_SET, 0, NULL);
   assert_int_equal(tries(ANNA, 0, 1).outcome, ACQUIRE_BUSY);
@@ -193,11 +181,10 @@ static void with_no_permits_nobody_gets_in(void **state)
   assert_int_equal(takes(BERT, 1, 2).outcome, ACQUIRE_AGAIN);
 }
 
-static void who_waits_goes_on_waiting_while_there_are_no_permits(void **state)
+TEST(who_waits_goes_on_waiting_while_there_are_no_permits)
 {
   acquire_answer held;
 
-  (void)state;
   share_hear(BERT, CARL);
   share_set(w, SHARE_SET, 2, NULL);
   held = takes(ANNA, 2, 1);
@@ -213,11 +200,10 @@ static void who_waits_goes_on_waiting_while_there_are_no_permits(void **state)
   assert_int_equal(takes(CARL, 1, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static void a_count_is_set_once_where_it_must_be_absent(void **state)
+TEST(a_count_is_set_once_where_it_must_be_absent)
 {
   uint64_t limit;
 
-  (void)state;
   assert_true(share_set(w, SHARE_SET_IF_ABSENT, 3, &limit));
   assert_int_equal(limit, 3);
   assert_false(share_set(w, SHARE_SET_IF_ABSENT, 5, &limit));
@@ -232,10 +218,9 @@ static void a_count_is_set_once_where_it_must_be_absent(void **state)
 }
 
 /* Also by grants that nobody but the first of a minute prolongs. */
-static void use_keeps_a_count_that_was_set_if_absent(void **state)
+TEST(use_keeps_a_count_that_was_set_if_absent)
 {
   share_set(w, SHARE_SET_IF_ABSENT, 3, NULL);
-  (void)state;
   for (uint64_t ask = 1; ask < 4; ask++) {
     acquire_answer a;
     world_set_time(w, START_US + (int64_t)ask * 60000000);
@@ -247,11 +232,10 @@ static void use_keeps_a_count_that_was_set_if_absent(void **state)
   }
 }
 
-static void it_is_deleted_only_when_nobody_needs_it(void **state)
+TEST(it_is_deleted_only_when_nobody_needs_it)
 {
   acquire_answer a;
 
-  (void)state;
   share_hear(BERT, BERT);
   assert_true(share_set(w, SHARE_DELETE, 0, NULL));
   share_set(w, SHARE_SET, 1, NULL);
@@ -267,11 +251,10 @@ static void it_is_deleted_only_when_nobody_needs_it(void **state)
   assert_int_equal(takes(ANNA, 1, 2).outcome, ACQUIRE_NOT_SET);
 }
 
-static void the_dead_do_not_keep_it_from_being_deleted(void **state)
+TEST(the_dead_do_not_keep_it_from_being_deleted)
 {
   acquire_answer a;
 
-  (void)state;
   share_set(w, SHARE_SET, 1, NULL);
   a = takes(ANNA, 1, 1);
   world_set_time(w, a.server_us + 31500000);
@@ -280,12 +263,11 @@ static void the_dead_do_not_keep_it_from_being_deleted(void **state)
 
 /* ---- the dead, the late ---- */
 
-static void permits_of_the_dead_come_back_within_one_lease(void **state)
+TEST(permits_of_the_dead_come_back_within_one_lease)
 {
   share_call c;
   acquire_answer a;
 
-  (void)state;
   share_hear(CARL, CARL);
   share_set(w, SHARE_SET, 5, NULL);
   c = share_call_of(w, 'p', 2, 1);
@@ -302,9 +284,8 @@ static void permits_of_the_dead_come_back_within_one_lease(void **state)
   assert_int_equal(share_inspect(w).holder_count, 2);
 }
 
-static void a_cancelled_ask_gives_its_permits_back(void **state)
+TEST(a_cancelled_ask_gives_its_permits_back)
 {
-  (void)state;
   share_set(w, SHARE_SET, 5, NULL);
   takes(ANNA, 4, 1);
   assert_int_equal(share_cancel(w, ANNA, 1, world_time_us(w) + 1000000), 1);
@@ -312,12 +293,11 @@ static void a_cancelled_ask_gives_its_permits_back(void **state)
   assert_int_equal(tries(BERT, 5, 1).outcome, ACQUIRE_GRANTED);
 }
 
-static void it_is_told_who_ends_first_also_after_renewals(void **state)
+TEST(it_is_told_who_ends_first_also_after_renewals)
 {
   share_call c;
   acquire_answer a, b, busy;
 
-  (void)state;
   share_set(w, SHARE_SET, 2, NULL);
   c = share_call_of(w, 'p', 1, 1);
   c.ttl_ms = 5000;
@@ -337,30 +317,4 @@ static void it_is_told_who_ends_first_also_after_renewals(void **state)
   assert_int_equal(busy.renewals, 1);
 }
 
-int main(void)
-{
-#define TIMED(name) \
-  cmocka_unit_test_setup_teardown(name, share_clear_clock, stage_check_errors)
-  const struct CMUnitTest tests[] = {
-    TIMED(without_a_count_nobody_gets_in_and_nothing_is_written),
-    TIMED(permits_are_taken_all_or_none),
-    TIMED(a_request_behind_a_larger_one_waits),
-    TIMED(a_release_lets_in_as_many_as_fit_at_once),
-    TIMED(all_that_are_free_may_be_taken_at_once),
-    TIMED(one_client_may_hold_many_times),
-    TIMED(fewer_permits_take_none_away),
-    TIMED(more_permits_let_in_who_waits),
-    TIMED(more_than_there_are_is_refused_also_to_those_who_wait_already),
-    TIMED(with_no_permits_nobody_gets_in),
-    TIMED(who_waits_goes_on_waiting_while_there_are_no_permits),
-    TIMED(a_count_is_set_once_where_it_must_be_absent),
-    TIMED(use_keeps_a_count_that_was_set_if_absent),
-    TIMED(it_is_deleted_only_when_nobody_needs_it),
-    TIMED(the_dead_do_not_keep_it_from_being_deleted),
-    TIMED(permits_of_the_dead_come_back_within_one_lease),
-    TIMED(a_cancelled_ask_gives_its_permits_back),
-    TIMED(it_is_told_who_ends_first_also_after_renewals),
-  };
-
-  return stage_run(tests, stage_start, stage_stop);
-}
+RUN_STAGE(stage_start, stage_stop, share_clear_clock, stage_check_errors)

@@ -5,10 +5,8 @@
  * that is stored, 32 such pairs in one write.
  *
  * DIBS_TEST_SCALE=50 makes a million steps. SEED=n begins with another one. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <hiredis/hiredis.h>
 #include <poll.h>
@@ -288,13 +286,12 @@ static void batch(void)
   inboxes_drain();
 }
 
-static void after_each_step_available_and_held_are_the_total(void **state)
+TEST(after_each_step_available_and_held_are_the_total)
 {
   const char *scale = getenv("DIBS_TEST_SCALE"), *seed = getenv("SEED");
   double times = scale != NULL ? strtod(scale, NULL) : 1;
   long steps = (long)(STEPS * (times > 0 ? times : 1));
 
-  (void)state;
   random_seed(&chance, seed != NULL ? strtoull(seed, NULL, 10) : 1);
   freeReplyObject(redisCommand(commands, "DEL " KEY));
   freeReplyObject(redisCommand(commands, "EVAL %s 1 " KEY " set 10 %s 0 0",
@@ -342,11 +339,4 @@ static int stop(void **state)
   return 0;
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(after_each_step_available_and_held_are_the_total),
-  };
-
-  return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS(start, stop)

@@ -15,20 +15,20 @@ extern struct world *w;
 int stage_start(void **state);
 int stage_start_with_debug(void **state);
 int stage_stop(void **state);
-/* In place of cmocka_run_group_tests(): the program is skipped where the server lacks what
- * its mode needs. */
-#define stage_run(tests, start, stop) \
-  (stage_is_skipped() ? 0 : cmocka_run_group_tests(tests, start, stop))
+/* In place of tests_run() and RUN_TESTS_EACH(): the program is skipped where the server lacks
+ * what its mode needs. */
+#define stage_run(start, stop, before, after) \
+  (stage_is_skipped() ? 0 : tests_run((start), (stop), (before), (after)))
+#define RUN_STAGE(start, stop, before, after)                                                \
+  int main(void)                                                                             \
+  {                                                                                          \
+    return stage_run(start, stop, before, after);                                            \
+  }
 bool stage_is_skipped(void);
 /* Before a test. Memory that a test has filled is empty again. */
 int stage_clear(void **state);
 /* After it: ordinary operation leaves nothing in the server's error statistics. */
 int stage_check_errors(void **state);
-
-/* A test of ordinary operation. */
-#define CASE(name) cmocka_unit_test_setup_teardown(name, stage_clear, stage_check_errors)
-/* One that is refused something. */
-#define REFUSED(name) cmocka_unit_test_setup(name, stage_clear)
 
 /* A server with room for nothing more, and one with room again. */
 void stage_fill_memory(void);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/world.c - see world.h. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A queue in a simulated world whose connections break, with answers on them and requests on
  * their way: what is done twice, or lost in silence, is found by counting. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -118,11 +116,10 @@ static void expect_whole(void)
   assert_true(lost <= seen.unknown_takes);
 }
 
-static void nothing_is_done_twice_and_no_loss_is_silent(void **state)
+TEST(nothing_is_done_twice_and_no_loss_is_silent)
 {
   int adds_in_doubt = 0, takes_in_doubt = 0;
 
-  (void)state;
   for (uint64_t seed = 1; seed <= WORLDS; seed++) {
     dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
 
@@ -177,11 +174,10 @@ static void keeps_a_map(void *data)
   c = dibs_close(c);
 }
 
-static void a_map_is_kept_in_a_world(void **state)
+TEST(a_map_is_kept_in_a_world)
 {
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
 
-  (void)state;
   sim = dibs_sim_new(&o);
   assert_non_null(sim);
   (void)dibs_sim_start(sim, "p", keeps_a_map, NULL);
@@ -191,12 +187,4 @@ static void a_map_is_kept_in_a_world(void **state)
   sim = dibs_sim_free(sim);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nothing_is_done_twice_and_no_loss_is_silent),
-    cmocka_unit_test(a_map_is_kept_in_a_world)
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,11 +2,9 @@
 /* The simulated server against real ones where servers belong together: nodes of a cluster, a
  * primary with a replica, a sentinel. The same requests to both, by a script of steps; the
  * replies must be the same byte for byte, but for ids (40 hexadecimal digits). */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <poll.h>
 #include <stdio.h>
@@ -239,7 +237,7 @@ static void id_take(char ret_id[48], const char *reply)
   (void)snprintf(ret_id, 48, "%.40s", reply + strcspn(reply, "\n") + 1);
 }
 
-static void a_node_of_a_cluster_answers_as_the_model(void **state)
+TEST(a_node_of_a_cluster_answers_as_the_model)
 {
   struct test_cluster *real =
     test_cluster_start(&(struct test_cluster_options){ .primaries = 3, .replicas = TEST_NONE });
@@ -248,7 +246,6 @@ static void a_node_of_a_cluster_answers_as_the_model(void **state)
   sim_node nodes[NODES_MAX_HERE];
   char real_ids[NODES_MAX_HERE][48], model_ids[NODES_MAX_HERE][48];
 
-  (void)state;
   for (int i = 0; i < NODES_MAX_HERE; i++)
     nodes[i] = (sim_node){ "127.0.0.1", test_server_port(test_cluster_member(real, i)), -1 };
   for (int i = 0; i < NODES_MAX_HERE; i++) {
@@ -304,7 +301,7 @@ static void id_of(side_by_side *s, const char *field, char real_id[48], char mod
   }
 }
 
-static void a_primary_and_its_replica_answer_as_the_model(void **state)
+TEST(a_primary_and_its_replica_answer_as_the_model)
 {
   static const char *const offsets[] = { ":", "master_repl_offset", "second_repl_offset", "slave0",
                                          "slave_repl_offset", "role-", NULL };
@@ -314,7 +311,6 @@ static void a_primary_and_its_replica_answer_as_the_model(void **state)
   char before[2][48], after[2][48], second[2][48];
   static side_by_side all[2];
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     open_real(&all[i], test_set_member(real, i));
     open_model(&all[i], "127.0.0.1", test_server_port(test_set_member(real, i)));
@@ -367,7 +363,7 @@ static void a_primary_and_its_replica_answer_as_the_model(void **state)
 
 /* ---- a sentinel ---- */
 
-static void a_sentinel_answers_as_the_model(void **state)
+TEST(a_sentinel_answers_as_the_model)
 {
   static const char *const same[] = {
     "PING", "SENTINEL GET-MASTER-ADDR-BY-NAME service", "SENTINEL GET-MASTER-ADDR-BY-NAME other",
@@ -381,7 +377,6 @@ static void a_sentinel_answers_as_the_model(void **state)
   struct test_sentinels *real = test_sentinels_start(set, NULL);
   static side_by_side one;
 
-  (void)state;
   open_real(&one, test_sentinel(real, 0));
   open_model(&one, "127.0.0.1", test_server_port(test_sentinel(real, 0)));
   sim_sentinel_watch(one.model, "service", "127.0.0.1",
@@ -397,13 +392,4 @@ static void a_sentinel_answers_as_the_model(void **state)
   set = test_set_stop(set);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_node_of_a_cluster_answers_as_the_model),
-    cmocka_unit_test(a_primary_and_its_replica_answer_as_the_model),
-    cmocka_unit_test(a_sentinel_answers_as_the_model),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -7,11 +7,9 @@
  * DIBS_TEST_FROM   the first seed; 1 if not given
  * DIBS_TEST_SEED   only the sequence of this seed, with all its steps when it fails
  * DIBS_TEST_SHOW   how many differences it goes on to look for; 1 if not given */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,21 +78,19 @@ static void compare(side *other, uint64_t sequences)
 }
 
 /* What is compared depends on nothing but the requests and their times. */
-static void a_server_does_not_differ_from_itself(void **state)
+TEST(a_server_does_not_differ_from_itself)
 {
   side *second;
 
-  (void)state;
   second = real_side_new("a second real one", &why_not);
   compare(second, SEQUENCES_OF_ITSELF);
   second = real_side_free(second);
 }
 
-static void the_model_does_what_a_real_server_does(void **state)
+TEST(the_model_does_what_a_real_server_does)
 {
   side *model;
 
-  (void)state;
   model = model_side_new(1);
   compare(model, SEQUENCES * number_of("DIBS_TEST_SCALE", 1));
   model = model_side_free(model);
@@ -119,15 +115,10 @@ static int stop(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_server_does_not_differ_from_itself),
-    cmocka_unit_test(the_model_does_what_a_real_server_does),
-  };
-
   real = real_side_new("real", &why_not);
   if (real == NULL) {
     (void)printf("1..0 # SKIP %s\n", why_not);
     return 0;
   }
-  return cmocka_run_group_tests(tests, start, stop);
+  return tests_run(start, stop, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* on_change in a simulated world: which changes of a hold it reports, in virtual time; that they
  * are in order, that a loss is the last, and when its data is freed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -237,73 +235,49 @@ static void expect(void (*program)(void *data), const char *letters)
   }
 }
 
-static void renewals_that_fail_for_a_while_are_reported_and_their_end_too(void **state)
+TEST(renewals_that_fail_for_a_while_are_reported_and_their_end_too)
 {
-  (void)state;
   expect(an_outage_that_ends_in_time, "sh.");
 }
 
-static void after_a_warning_too(void **state)
+TEST(after_a_warning_too)
 {
-  (void)state;
   expect(an_outage_that_ends_late, "seh.");
 }
 
-static void a_loss_is_the_last_report(void **state)
+TEST(a_loss_is_the_last_report)
 {
-  (void)state;
   expect(an_outage_that_is_too_long, "sel.");
 }
 
-static void the_end_by_max_hold_is_reported_before(void **state)
+TEST(the_end_by_max_hold_is_reported_before)
 {
-  (void)state;
   expect(a_hold_with_an_end, "el.");
 }
 
-static void after_a_release_in_the_callback_nothing_is_reported(void **state)
+TEST(after_a_release_in_the_callback_nothing_is_reported)
 {
-  (void)state;
   expect(a_release_in_the_callback, "e.");
 }
 
-static void a_slow_callback_gets_what_is_then(void **state)
+TEST(a_slow_callback_gets_what_is_then)
 {
-  (void)state;
   expect(a_callback_that_is_slow, "sl.");
 }
 
-static void a_close_reports_nothing_and_frees_the_data(void **state)
+TEST(a_close_reports_nothing_and_frees_the_data)
 {
-  (void)state;
   expect(a_close_beside_a_hold, ".");
 }
 
-static void a_loss_is_reported_to_both(void **state)
+TEST(a_loss_is_reported_to_both)
 {
-  (void)state;
   expect(both_callbacks, "lL..");
 }
 
-static void a_hold_of_several_names_too(void **state)
+TEST(a_hold_of_several_names_too)
 {
-  (void)state;
   expect(several_names, "sel");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(renewals_that_fail_for_a_while_are_reported_and_their_end_too),
-    cmocka_unit_test(after_a_warning_too),
-    cmocka_unit_test(a_loss_is_the_last_report),
-    cmocka_unit_test(the_end_by_max_hold_is_reported_before),
-    cmocka_unit_test(after_a_release_in_the_callback_nothing_is_reported),
-    cmocka_unit_test(a_slow_callback_gets_what_is_then),
-    cmocka_unit_test(a_close_reports_nothing_and_frees_the_data),
-    cmocka_unit_test(a_loss_is_reported_to_both),
-    cmocka_unit_test(a_hold_of_several_names_too),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,14 +3,12 @@
  * change nothing, whatever they are. Each is made again afterwards, so that what is looked at
  * is known to change. (Permits of rate limiters and sets are not simulated:
  * test/script/late_test.c.) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/dibs.h>
 #include <dibs/sim.h>
@@ -273,9 +271,8 @@ static void play(const late_case *l)
   sim = dibs_sim_free(sim);
 }
 
-static void a_late_request_changes_nothing(void **state)
+TEST(a_late_request_changes_nothing)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
     play(&cases[i]);
 }
@@ -345,9 +342,8 @@ static void tries_later(void *data)
 }
 
 /* The server executes its request, and the lease would be in doubt. */
-static void a_request_of_a_dead_caller_leaves_no_doubt(void **state)
+TEST(a_request_of_a_dead_caller_leaves_no_doubt)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
     dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
 
@@ -362,12 +358,4 @@ static void a_request_of_a_dead_caller_leaves_no_doubt(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_late_request_changes_nothing),
-    cmocka_unit_test(a_request_of_a_dead_caller_leaves_no_doubt),
-  };
-
-  return cmocka_run_group_tests_name("sim_late", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

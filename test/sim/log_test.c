@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The log of a client in a simulated world: its limit counts in virtual time, and what it left out
  * is reported when the period is over, though nothing else happens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -53,12 +51,11 @@ static void logs(void *data)
   client = dibs_close(client);
 }
 
-static void what_the_limit_left_out_is_told_after_its_period(void **state)
+TEST(what_the_limit_left_out_is_told_after_its_period)
 {
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
   dibs_sim *sim;
 
-  (void)state;
   o.seed = 1;
   sim = dibs_sim_new(&o);
   assert_non_null(sim);
@@ -70,11 +67,4 @@ static void what_the_limit_left_out_is_told_after_its_period(void **state)
   sim = dibs_sim_free(sim);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_the_limit_left_out_is_told_after_its_period),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

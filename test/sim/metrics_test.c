@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Metrics of simulated clients: durations in virtual time, of each client and of the fleet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -99,11 +97,10 @@ static void expect_about(uint64_t us, uint64_t wanted_ms)
   assert_in_range(us, wanted_ms * 1000 - CLOSE_US, wanted_ms * 1000 + CLOSE_US);
 }
 
-static void waits_and_holds_are_in_virtual_time(void **state)
+TEST(waits_and_holds_are_in_virtual_time)
 {
   dibs_sim *sim = dibs_sim_new(NULL);
 
-  (void)state;
   assert_non_null(sim);
   EXPECT(dibs_sim_start(sim, "a", holds_first, NULL) >= 0);
   EXPECT(dibs_sim_start(sim, "b", waits_for_it, NULL) >= 0);
@@ -131,9 +128,4 @@ static void waits_and_holds_are_in_virtual_time(void **state)
                      second.row.holds[DIBS_FLEET_RELEASED].sum_us);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test(waits_and_holds_are_in_virtual_time) };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulated clusters whose slots are on their way: what seeds of sim/deployed found once, as
  * short as it gets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -35,7 +33,7 @@ static void takes_turns(void *data)
 
 /* Seed 34 of cluster-bare, 2026-11-21: ASK led to a server that had just become a replica. It
  * answers READONLY, and whose name was asked there once was reminded by nobody. */
-static void who_is_sent_to_a_replica_by_ask_asks_the_owner_again(void **state)
+TEST(who_is_sent_to_a_replica_by_ask_asks_the_owner_again)
 {
   static const dibs_sim_fault faults[] = {
     { .kind = DIBS_SIM_SERVER_PROMOTE, .at_us = 1505000, .server = 4 },
@@ -45,7 +43,6 @@ static void who_is_sent_to_a_replica_by_ask_asks_the_owner_again(void **state)
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
   dibs_sim *sim;
 
-  (void)state;
   rounds = 0;
   o.cluster_nodes = 3;
   o.replicas = 1;
@@ -61,11 +58,4 @@ static void who_is_sent_to_a_replica_by_ask_asks_the_owner_again(void **state)
   sim = dibs_sim_free(sim);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(who_is_sent_to_a_replica_by_ask_asks_the_owner_again),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

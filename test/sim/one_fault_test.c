@@ -6,15 +6,13 @@
  * What must hold: never two believers, but for data that the server lost; fences grow; each
  * call comes back in its time; all programs end; whoever comes then is served as soon as a
  * lease may run out, and leaves nothing but the memory of it. */
+#include "tests.h"
+
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -197,20 +195,19 @@ static void at_each_moment(dibs_sim_fault f, int processes, bool loses_data, boo
       }
 }
 
-static void whatever_happens_to_one_program(void **state)
+TEST(whatever_happens_to_one_program)
 {
   static const dibs_sim_fault faults[] = {
     { .kind = DIBS_SIM_PAUSE, .ms = 2 }, { .kind = DIBS_SIM_PAUSE, .ms = TTL_MS * 2 },
     { .kind = DIBS_SIM_KILL }, { .kind = DIBS_SIM_VANISH },
   };
 
-  (void)state;
   find_moments();
   for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
     at_each_moment(faults[i], PROGRAMS, false, false);
 }
 
-static void whatever_happens_to_its_connections(void **state)
+TEST(whatever_happens_to_its_connections)
 {
   static const dibs_sim_fault faults[] = {
     { .kind = DIBS_SIM_CUT }, { .kind = DIBS_SIM_CUT_LATE, .ms = 1 },
@@ -223,13 +220,12 @@ static void whatever_happens_to_its_connections(void **state)
     { .kind = DIBS_SIM_REFUSE, .ms = TTL_MS * 2 },
   };
 
-  (void)state;
   find_moments();
   for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
     at_each_moment(faults[i], PROGRAMS, false, false);
 }
 
-static void whatever_happens_to_the_server(void **state)
+TEST(whatever_happens_to_the_server)
 {
   static const dibs_sim_fault faults[] = {
     { .kind = DIBS_SIM_SERVER_PAUSE, .ms = TTL_MS * 2 },
@@ -243,13 +239,12 @@ static void whatever_happens_to_the_server(void **state)
     { .kind = DIBS_SIM_SERVER_WALL_STEP, .ms = -600000 },
   };
 
-  (void)state;
   find_moments();
   for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
     at_each_moment(faults[i], 0, false, false);
 }
 
-static void when_it_refuses_requests_fail_and_nothing_is_left(void **state)
+TEST(when_it_refuses_requests_fail_and_nothing_is_left)
 {
   static const dibs_sim_fault faults[] = {
     { .kind = DIBS_SIM_SERVER_FULL, .ms = TTL_MS * 2 },
@@ -257,20 +252,18 @@ static void when_it_refuses_requests_fail_and_nothing_is_left(void **state)
     { .kind = DIBS_SIM_SERVER_MISCONF, .ms = TTL_MS * 2 },
   };
 
-  (void)state;
   find_moments();
   for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
     at_each_moment(faults[i], 0, false, true);
 }
 
-static void when_it_loses_its_data_fences_grow_and_everybody_goes_on(void **state)
+TEST(when_it_loses_its_data_fences_grow_and_everybody_goes_on)
 {
   static const dibs_sim_fault faults[] = {
     { .kind = DIBS_SIM_SERVER_FLUSH }, { .kind = DIBS_SIM_SERVER_EVICT },
     { .kind = DIBS_SIM_SERVER_EMPTY, .ms = 5 },
   };
 
-  (void)state;
   find_moments();
   for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
     at_each_moment(faults[i], 0, true, false);
@@ -278,15 +271,7 @@ static void when_it_loses_its_data_fences_grow_and_everybody_goes_on(void **stat
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whatever_happens_to_one_program),
-    cmocka_unit_test(whatever_happens_to_its_connections),
-    cmocka_unit_test(whatever_happens_to_the_server),
-    cmocka_unit_test(when_it_refuses_requests_fail_and_nothing_is_left),
-    cmocka_unit_test(when_it_loses_its_data_fences_grow_and_everybody_goes_on),
-  };
-
-  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  int failures = tests_run(NULL, NULL, NULL, NULL);
 
   (void)printf("# %zu worlds\n", world_count);
   return failures;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A waiter of the dialect plain has a lock as soon as a client of dibs has released it, by a
  * message; dialects.md 3. The releases of other libraries are found by polls. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -68,18 +66,16 @@ static int64_t played(const char *url, uint64_t seed)
   return seen.granted_us - seen.freed_us;
 }
 
-static void a_release_ends_the_pause_of_a_waiter(void **state)
+TEST(a_release_ends_the_pause_of_a_waiter)
 {
-  (void)state;
   for (uint64_t seed = 1; seed <= WORLDS; seed++)
     assert_true(played(URL, seed) <= SOON_US);
 }
 
-static void without_messages_a_poll_finds_it(void **state)
+TEST(without_messages_a_poll_finds_it)
 {
   int64_t longest_us = 0;
 
-  (void)state;
   for (uint64_t seed = 1; seed <= WORLDS; seed++) {
     int64_t us = played(URL "&pubsub=no", seed);
 
@@ -88,12 +84,4 @@ static void without_messages_a_poll_finds_it(void **state)
   assert_in_range(longest_us, SOON_US, 260000);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_release_ends_the_pause_of_a_waiter),
-    cmocka_unit_test(without_messages_a_poll_finds_it),
-  };
-
-  return cmocka_run_group_tests_name("sim_plain_message", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

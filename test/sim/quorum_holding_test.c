@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Quorum, step by step, over real lock tables and scripts: renewal, loss and repair of holds. */
+#include "tests.h"
 #include "quorum/claimant.h"
 
 #include <string.h>
 
-static void a_hold_is_renewed_and_outlives_a_minority(void **state)
+TEST(a_hold_is_renewed_and_outlives_a_minority)
 {
   site *s = site_of(5, 1);
   told t;
 
-  (void)state;
   hold(s, 0, &t);
   s->is_mute[0] = s->is_mute[3] = true;
   site_run_for(s, SPAN_MS(10000));
@@ -20,13 +20,12 @@ static void a_hold_is_renewed_and_outlives_a_minority(void **state)
 }
 
 /* By the end of the majority's leases, which the rest of them does not move. */
-static void a_hold_is_warned_of_once_before_it_is_lost(void **state)
+TEST(a_hold_is_warned_of_once_before_it_is_lost)
 {
   site *s = site_of(3, 1);
   told t;
   lock_spec w = wish_for(&t);
 
-  (void)state;
   w.warn = SPAN_MS(300);
   claim_as(s, 0, &t, &w);
   (void)await(s, &t.granted, SPAN_MS(100));
@@ -44,13 +43,12 @@ static void a_hold_is_warned_of_once_before_it_is_lost(void **state)
 }
 
 /* Of a majority's leases, whose end the last of it decides. */
-static void the_slack_of_a_quorum_is_that_of_its_majority(void **state)
+TEST(the_slack_of_a_quorum_is_that_of_its_majority)
 {
   site *s = site_of(3, 1);
   lock_counts counts;
   told t;
 
-  (void)state;
   hold(s, 0, &t);
   s->is_mute[2] = true;                  /* renews nothing: its lease does not count */
   site_run_for(s, SPAN_MS(10000));
@@ -60,13 +58,12 @@ static void the_slack_of_a_quorum_is_that_of_its_majority(void **state)
   over(s);
 }
 
-static void a_hold_is_lost_once_and_in_time_without_a_majority(void **state)
+TEST(a_hold_is_lost_once_and_in_time_without_a_majority)
 {
   site *s = site_of(3, 1);
   told t;
   instant silent_at;
 
-  (void)state;
   hold(s, 0, &t);
   site_run_for(s, SPAN_MS(2500));
   silent_at = s->now;
@@ -86,13 +83,12 @@ static void a_hold_is_lost_once_and_in_time_without_a_majority(void **state)
 }
 
 /* What is told is the second best of three ends. */
-static void a_belief_ends_with_the_majority_th_best_lease(void **state)
+TEST(a_belief_ends_with_the_majority_th_best_lease)
 {
   site *s = site_of(3, 1);
   told t;
   instant cut_at;
 
-  (void)state;
   hold(s, 0, &t);
   site_run_for(s, SPAN_MS(200));
   cut_at = s->now;
@@ -103,12 +99,11 @@ static void a_belief_ends_with_the_majority_th_best_lease(void **state)
   over(s);
 }
 
-static void what_a_minority_lost_is_taken_again(void **state)
+TEST(what_a_minority_lost_is_taken_again)
 {
   site *s = site_of(3, 1);
   told t;
 
-  (void)state;
   hold(s, 0, &t);
   site_run_for(s, SPAN_MS(100));
   site_restart(s, 1, false);
@@ -146,12 +141,11 @@ static void break_at(site *s, size_t server, const char *name)
 }
 
 /* An administrator needs seconds from one server to the next. */
-static void a_hold_ends_that_is_broken_at_one_server_after_the_other(void **state)
+TEST(a_hold_ends_that_is_broken_at_one_server_after_the_other)
 {
   site *s = site_of(3, 2);
   told t;
 
-  (void)state;
   hold(s, 0, &t);
   site_run_for(s, SPAN_MS(1000));        /* it listens for its end */
   break_at(s, 0, "x");
@@ -164,12 +158,11 @@ static void a_hold_ends_that_is_broken_at_one_server_after_the_other(void **stat
   over(s);
 }
 
-static void a_lease_that_was_broken_at_one_server_is_taken_again(void **state)
+TEST(a_lease_that_was_broken_at_one_server_is_taken_again)
 {
   site *s = site_of(3, 2);
   told t;
 
-  (void)state;
   hold(s, 0, &t);
   site_run_for(s, SPAN_MS(1000));
   break_at(s, 2, "x");
@@ -181,12 +174,11 @@ static void a_lease_that_was_broken_at_one_server_is_taken_again(void **state)
   over(s);
 }
 
-static void a_majority_that_restarts_empty_ends_the_hold(void **state)
+TEST(a_majority_that_restarts_empty_ends_the_hold)
 {
   site *s = site_of(3, 1);
   told t;
 
-  (void)state;
   hold(s, 0, &t);
   site_run_for(s, SPAN_MS(100));
   site_restart(s, 0, false);
@@ -197,14 +189,13 @@ static void a_majority_that_restarts_empty_ends_the_hold(void **state)
   over(s);
 }
 
-static void a_fixed_lease_and_max_hold_end_on_time(void **state)
+TEST(a_fixed_lease_and_max_hold_end_on_time)
 {
   site *s = site_of(3, 1);
   told t;
   lock_spec w = wish_for(&t);
   instant granted_at;
 
-  (void)state;
   w.is_fixed = true;
   claim_as(s, 0, &t, &w);
   (void)await(s, &t.granted, SPAN_MS(100));
@@ -257,11 +248,10 @@ static void expect_kept_until_its_end(const lock_spec *wish)
   over(s);
 }
 
-static void what_was_promised_is_not_given_away_before_its_end(void **state)
+TEST(what_was_promised_is_not_given_away_before_its_end)
 {
   lock_spec w = wish_for(NULL);
 
-  (void)state;
   w.is_fixed = true;
   expect_kept_until_its_end(&w);
   w.is_fixed = false;
@@ -269,21 +259,4 @@ static void what_was_promised_is_not_given_away_before_its_end(void **state)
   expect_kept_until_its_end(&w);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),
-    cmocka_unit_test(a_hold_is_warned_of_once_before_it_is_lost),
-    cmocka_unit_test(the_slack_of_a_quorum_is_that_of_its_majority),
-    cmocka_unit_test(a_hold_is_lost_once_and_in_time_without_a_majority),
-    cmocka_unit_test(a_belief_ends_with_the_majority_th_best_lease),
-    cmocka_unit_test(what_a_minority_lost_is_taken_again),
-    cmocka_unit_test(a_hold_ends_that_is_broken_at_one_server_after_the_other),
-    cmocka_unit_test(a_lease_that_was_broken_at_one_server_is_taken_again),
-    cmocka_unit_test(a_majority_that_restarts_empty_ends_the_hold),
-    cmocka_unit_test(a_fixed_lease_and_max_hold_end_on_time),
-    cmocka_unit_test(what_was_promised_is_not_given_away_before_its_end),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Quorum, step by step, over real lock tables and scripts: claims of one process, owners, readers,
  * refusals, the end, and refused memory. */
+#include "tests.h"
 #include "quorum/claimant.h"
 
 #include <string.h>
 
-static void an_owner_enters_again_and_others_of_the_process_queue(void **state)
+TEST(an_owner_enters_again_and_others_of_the_process_queue)
 {
   site *s = site_of(3, 1);
   told outer, inner, other, refused, tried;
   lock_spec w = wish_for(&outer);
 
-  (void)state;
   w.owner = "me";
   w.owner_size = 2;
   claim_as(s, 0, &outer, &w);
@@ -40,13 +40,12 @@ static void an_owner_enters_again_and_others_of_the_process_queue(void **state)
 }
 
 /* A waiter of the process proves nothing: two of three servers are silent. */
-static void behind_a_waiter_without_a_majority_a_try_and_a_limit_end_by_a_fault(void **state)
+TEST(behind_a_waiter_without_a_majority_a_try_and_a_limit_end_by_a_fault)
 {
   site *s = site_of(3, 1);
   told first, limited, tried;
   lock_spec w = wish_for(&limited);
 
-  (void)state;
   s->is_mute[0] = s->is_mute[2] = true;
   claim_by(s, 0, &first, false);
   w.give_up_at = instant_add(s->now, SPAN_MS(600));
@@ -61,13 +60,12 @@ static void behind_a_waiter_without_a_majority_a_try_and_a_limit_end_by_a_fault(
   over(s);
 }
 
-static void a_try_behind_a_waiter_is_busy_when_others_have_a_majority(void **state)
+TEST(a_try_behind_a_waiter_is_busy_when_others_have_a_majority)
 {
   site *s = site_of(3, 2);
   told holder, first, limited, tried, late;
   lock_spec w = wish_for(&limited);
 
-  (void)state;
   hold(s, 1, &holder);
   claim_by(s, 0, &first, false);
   claim_by(s, 0, &tried, true);
@@ -83,13 +81,12 @@ static void a_try_behind_a_waiter_is_busy_when_others_have_a_majority(void **sta
   over(s);
 }
 
-static void a_try_behind_a_waiter_that_is_granted_is_busy_or_enters_again(void **state)
+TEST(a_try_behind_a_waiter_that_is_granted_is_busy_or_enters_again)
 {
   site *s = site_of(3, 1);
   told first, tried, again;
   lock_spec w = wish_for(&first);
 
-  (void)state;
   w.owner = "me";
   w.owner_size = 2;
   claim_as(s, 0, &first, &w);
@@ -106,13 +103,12 @@ static void a_try_behind_a_waiter_that_is_granted_is_busy_or_enters_again(void *
 }
 
 /* One round is the answer for all that began before it. */
-static void tries_of_a_process_share_a_round(void **state)
+TEST(tries_of_a_process_share_a_round)
 {
   site *s = site_of(3, 2);
   told holder, tries[20];
   uint64_t before;
 
-  (void)state;
   hold(s, 1, &holder);
   claim_by(s, 0, &tries[0], true);
   (void)await(s, &tries[0].failed, SPAN_MS(200));    /* it is connected now */
@@ -126,13 +122,12 @@ static void tries_of_a_process_share_a_round(void **state)
   over(s);
 }
 
-static void readers_share_and_a_writer_may_go_on_as_one(void **state)
+TEST(readers_share_and_a_writer_may_go_on_as_one)
 {
   site *s = site_of(3, 2);
   told writer, reader, another;
   lock_spec w = wish_for(&writer);
 
-  (void)state;
   w.kind = LOCK_RWLOCK;
   claim_as(s, 0, &writer, &w);
   (void)await(s, &writer.granted, SPAN_MS(100));
@@ -151,14 +146,13 @@ static void readers_share_and_a_writer_may_go_on_as_one(void **state)
   over(s);
 }
 
-static void what_a_quorum_cannot_do_is_refused(void **state)
+TEST(what_a_quorum_cannot_do_is_refused)
 {
   site *s = site_of(3, 1);
   told t;
   lock_spec w = wish_for(&t);
   uint64_t id;
 
-  (void)state;
   w.kind = LOCK_SEMAPHORE;
   assert_int_equal(hold_claim(s->clients[0].front, &w, s->now, &id), DIBS_ERR_UNSUPPORTED);
   w.kind = LOCK_MUTEX;
@@ -170,13 +164,12 @@ static void what_a_quorum_cannot_do_is_refused(void **state)
   over(s);
 }
 
-static void a_close_gives_all_back_and_waits_for_no_silent_server(void **state)
+TEST(a_close_gives_all_back_and_waits_for_no_silent_server)
 {
   site *s = site_of(3, 2);
   told held, waiting;
   hold_front *f = s->clients[0].front;
 
-  (void)state;
   hold(s, 0, &held);
   s->is_mute[1] = true;
   claim_by(s, 0, &waiting, false);
@@ -197,9 +190,8 @@ static void a_close_gives_all_back_and_waits_for_no_silent_server(void **state)
 
 /* ---- memory ---- */
 
-static void refused_memory_fails_the_claim_and_nothing_else(void **state)
+TEST(refused_memory_fails_the_claim_and_nothing_else)
 {
-  (void)state;
   for (size_t n = 1; n < 40; n++) {
     site *s = site_of(3, 1);
     told t, later;
@@ -221,19 +213,4 @@ static void refused_memory_fails_the_claim_and_nothing_else(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_owner_enters_again_and_others_of_the_process_queue),
-    cmocka_unit_test(behind_a_waiter_without_a_majority_a_try_and_a_limit_end_by_a_fault),
-    cmocka_unit_test(a_try_behind_a_waiter_is_busy_when_others_have_a_majority),
-    cmocka_unit_test(a_try_behind_a_waiter_that_is_granted_is_busy_or_enters_again),
-    cmocka_unit_test(tries_of_a_process_share_a_round),
-    cmocka_unit_test(readers_share_and_a_writer_may_go_on_as_one),
-    cmocka_unit_test(what_a_quorum_cannot_do_is_refused),
-    cmocka_unit_test(a_close_gives_all_back_and_waits_for_no_silent_server),
-    cmocka_unit_test(refused_memory_fails_the_claim_and_nothing_else),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

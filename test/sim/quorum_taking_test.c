@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Quorum, step by step, over real lock tables and scripts: how a lock is taken, and why it is
  * not. */
+#include "tests.h"
 #include "quorum/claimant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void a_grant_is_one_token_on_all_servers_and_one_request_each(void **state)
+TEST(a_grant_is_one_token_on_all_servers_and_one_request_each)
 {
   site *s = site_of(5, 1);
   told first, second;
   uint64_t before;
 
-  (void)state;
   hold(s, 0, &first);
   release_by(s, 0, &first);
   site_run_for(s, SPAN_MS(100));
@@ -30,12 +30,11 @@ static void a_grant_is_one_token_on_all_servers_and_one_request_each(void **stat
   over(s);
 }
 
-static void a_fence_is_on_a_majority_when_it_is_told(void **state)
+TEST(a_fence_is_on_a_majority_when_it_is_told)
 {
   site *s = site_of(5, 1);
   told t;
 
-  (void)state;
   for (size_t i = 0; i < 5; i++)         /* nobody can guess a common token */
     s->skew_us[i] = (int64_t)i * 10000000;
   claim_by(s, 0, &t, true);
@@ -87,24 +86,22 @@ static span slowest(size_t servers, size_t silent, bool slow_ones)
   return most;
 }
 
-static void silent_and_slow_servers_cost_nothing(void **state)
+TEST(silent_and_slow_servers_cost_nothing)
 {
   span three = slowest(3, 0, false), five = slowest(5, 0, false);
 
-  (void)state;
   assert_true(slowest(3, 1, false).ns <= 2 * three.ns);
   assert_true(slowest(5, 2, false).ns <= 2 * five.ns);
   assert_true(slowest(3, 1, true).ns <= 2 * three.ns);
   assert_true(slowest(5, 2, true).ns <= 2 * five.ns);
 }
 
-static void a_try_is_busy_when_others_have_a_majority(void **state)
+TEST(a_try_is_busy_when_others_have_a_majority)
 {
   site *s = site_of(3, 2);
   told a, b;
   const char *words;
 
-  (void)state;
   hold(s, 0, &a);
   claim_by(s, 1, &b, true);
   assert_true(await(s, &b.failed, SPAN_MS(200)).ns < SPAN_MS(50).ns);
@@ -113,12 +110,11 @@ static void a_try_is_busy_when_others_have_a_majority(void **state)
   over(s);
 }
 
-static void a_try_takes_a_majority_though_others_have_the_rest(void **state)
+TEST(a_try_takes_a_majority_though_others_have_the_rest)
 {
   site *s = site_of(3, 2);
   told a, b;
 
-  (void)state;
   s->clients[0].is_cut[0] = s->clients[0].is_cut[1] = true;
   claim_by(s, 0, &a, true);              /* gets server 2 only */
   site_run_for(s, SPAN_MS(100));
@@ -181,11 +177,10 @@ static unsigned rounds_without_holder(size_t servers, lock_kind kind, span sprea
   return without;
 }
 
-static void of_tries_at_once_one_holds(void **state)
+TEST(of_tries_at_once_one_holds)
 {
   static const int64_t spreads_us[] = { 0, 300, 1000, 3000 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(spreads_us) / sizeof(spreads_us[0]); i++)
     for (size_t servers = 3; servers <= 5; servers += 2) {
       span spread = { spreads_us[i] * 1000 };
@@ -195,12 +190,11 @@ static void of_tries_at_once_one_holds(void **state)
     }
 }
 
-static void a_try_beside_a_bare_majority_is_busy_at_once(void **state)
+TEST(a_try_beside_a_bare_majority_is_busy_at_once)
 {
   site *s = site_of(5, 2);
   told a, b;
 
-  (void)state;
   s->clients[0].is_cut[1] = s->clients[0].is_cut[3] = true;
   hold(s, 0, &a);
   assert_int_equal(held_at(s), 3);
@@ -212,13 +206,12 @@ static void a_try_beside_a_bare_majority_is_busy_at_once(void **state)
 }
 
 /* Two clients that died in a round have one server of three each, until their leases end. */
-static void a_try_that_no_holder_refuses_says_so_in_time(void **state)
+TEST(a_try_that_no_holder_refuses_says_so_in_time)
 {
   site *s = site_of(3, 3);
   told dead, t;
   const char *words;
 
-  (void)state;
   for (size_t client = 0; client < 2; client++) {
     for (size_t i = 0; i < 3; i++)
       s->clients[client].is_cut[i] = i != client;
@@ -239,13 +232,12 @@ static void a_try_that_no_holder_refuses_says_so_in_time(void **state)
   over(s);
 }
 
-static void a_try_in_quarantine_names_no_owner(void **state)
+TEST(a_try_in_quarantine_names_no_owner)
 {
   site *s = site_with_quarantine(3, 1, SPAN_MS(5000));
   told t;
   lock_spec w = wish_for(&t);
 
-  (void)state;
   claim_by(s, 0, &t, true);
   assert_true(await(s, &t.failed, SPAN_MS(100)).ns < SPAN_MS(20).ns);
   assert_int_equal(t.last.status, DIBS_BUSY);
@@ -259,12 +251,11 @@ static void a_try_in_quarantine_names_no_owner(void **state)
 }
 
 /* As on one server: from its end to the time when it can be taken, a lease refuses no try. */
-static void a_try_outlasts_a_lease_that_has_ended(void **state)
+TEST(a_try_outlasts_a_lease_that_has_ended)
 {
   site *s = site_of(3, 3);
   told dead, a, b;
 
-  (void)state;
   hold(s, 0, &dead);
   for (size_t i = 0; i < 3; i++)
     s->clients[0].is_cut[i] = true;
@@ -281,13 +272,12 @@ static void a_try_outlasts_a_lease_that_has_ended(void **state)
   over(s);
 }
 
-static void too_few_servers_are_named_each_with_its_reason(void **state)
+TEST(too_few_servers_are_named_each_with_its_reason)
 {
   site *s = site_of(3, 1);
   told t;
   const char *words;
 
-  (void)state;
   s->is_mute[0] = s->is_mute[2] = true;
   claim_by(s, 0, &t, true);
   assert_true(await(s, &t.failed, SPAN_MS(4000)).ns <= SITE_CONNECT.ns + SITE_COMMAND.ns);
@@ -301,9 +291,8 @@ static void too_few_servers_are_named_each_with_its_reason(void **state)
 }
 
 /* Nothing is known about the servers, so that no lock of the machine may replace them. */
-static void a_time_that_was_too_short_says_so(void **state)
+TEST(a_time_that_was_too_short_says_so)
 {
-  (void)state;
   for (int is_try = 0; is_try <= 1; is_try++)
     for (int is_known = 0; is_known <= 1; is_known++) {
       site *s = site_of(3, 1);
@@ -334,13 +323,12 @@ static void a_time_that_was_too_short_says_so(void **state)
 }
 
 /* The reason is known. */
-static void a_majority_that_refuses_was_not_asked_too_briefly(void **state)
+TEST(a_majority_that_refuses_was_not_asked_too_briefly)
 {
   site *s = site_of(3, 1);
   told t;
   lock_spec w = wish_for(&t);
 
-  (void)state;
   hold(s, 0, &t);
   release_by(s, 0, &t);
   site_run_for(s, SPAN_MS(50));
@@ -356,12 +344,11 @@ static void a_majority_that_refuses_was_not_asked_too_briefly(void **state)
   over(s);
 }
 
-static void a_fault_of_most_is_the_fault_of_all(void **state)
+TEST(a_fault_of_most_is_the_fault_of_all)
 {
   site *s = site_of(3, 1);
   told t;
 
-  (void)state;
   for (size_t i = 0; i < 2; i++)
     (void)sim_server_ask(s->servers[i], "RPUSH dibs:m:{x} 1\r\n", 20, &(size_t){ 0 });
   claim_by(s, 0, &t, false);
@@ -370,12 +357,11 @@ static void a_fault_of_most_is_the_fault_of_all(void **state)
   over(s);
 }
 
-static void a_late_grant_of_a_failed_round_is_given_back(void **state)
+TEST(a_late_grant_of_a_failed_round_is_given_back)
 {
   site *s = site_of(3, 2);
   told a, b;
 
-  (void)state;
   s->clients[0].is_cut[2] = true;
   hold(s, 0, &a);                        /* at 0 and 1 */
   s->delay[2] = SPAN_MS(300);
@@ -387,12 +373,11 @@ static void a_late_grant_of_a_failed_round_is_given_back(void **state)
   over(s);
 }
 
-static void a_raise_that_reaches_no_majority_is_no_grant(void **state)
+TEST(a_raise_that_reaches_no_majority_is_no_grant)
 {
   site *s = site_of(3, 1);
   told t;
 
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     s->skew_us[i] = (int64_t)i * 100000;
     s->delay[i] = SPAN_MS(10);
@@ -415,9 +400,8 @@ static void a_raise_that_reaches_no_majority_is_no_grant(void **state)
 }
 
 /* No other client has it: neither "another client holds it" nor "busy" is true. */
-static void a_limit_during_a_raise_is_unknown_and_leaves_nothing(void **state)
+TEST(a_limit_during_a_raise_is_unknown_and_leaves_nothing)
 {
-  (void)state;
   for (int is_try = 0; is_try <= 1; is_try++) {
     site *s = site_of(3, 1);
     size_t queue = site_queue_server(s, "x"), other = (queue + 1) % 3, silent = (queue + 2) % 3;
@@ -448,27 +432,4 @@ static void a_limit_during_a_raise_is_unknown_and_leaves_nothing(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_grant_is_one_token_on_all_servers_and_one_request_each),
-    cmocka_unit_test(a_fence_is_on_a_majority_when_it_is_told),
-    cmocka_unit_test(silent_and_slow_servers_cost_nothing),
-    cmocka_unit_test(a_try_is_busy_when_others_have_a_majority),
-    cmocka_unit_test(a_try_takes_a_majority_though_others_have_the_rest),
-    cmocka_unit_test(of_tries_at_once_one_holds),
-    cmocka_unit_test(a_try_beside_a_bare_majority_is_busy_at_once),
-    cmocka_unit_test(a_try_that_no_holder_refuses_says_so_in_time),
-    cmocka_unit_test(a_try_in_quarantine_names_no_owner),
-    cmocka_unit_test(a_try_outlasts_a_lease_that_has_ended),
-    cmocka_unit_test(too_few_servers_are_named_each_with_its_reason),
-    cmocka_unit_test(a_time_that_was_too_short_says_so),
-    cmocka_unit_test(a_majority_that_refuses_was_not_asked_too_briefly),
-    cmocka_unit_test(a_fault_of_most_is_the_fault_of_all),
-    cmocka_unit_test(a_late_grant_of_a_failed_round_is_given_back),
-    cmocka_unit_test(a_raise_that_reaches_no_majority_is_no_grant),
-    cmocka_unit_test(a_limit_during_a_raise_is_unknown_and_leaves_nothing),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Quorum, step by step, over real lock tables and scripts: claims that wait, and the server with
  * their queue. */
+#include "tests.h"
 #include "quorum/claimant.h"
 
 #include <stdlib.h>
@@ -8,12 +9,11 @@
 
 enum { RIVALS = 5, ROUNDS = 200 };
 
-static void a_waiter_is_handed_the_lock_on_and_fences_grow(void **state)
+TEST(a_waiter_is_handed_the_lock_on_and_fences_grow)
 {
   site *s = site_of(5, 3);
   told t[3];
 
-  (void)state;
   hold(s, 0, &t[0]);
   claim_by(s, 1, &t[1], false);
   site_run_for(s, SPAN_MS(300));
@@ -28,9 +28,8 @@ static void a_waiter_is_handed_the_lock_on_and_fences_grow(void **state)
   over(s);
 }
 
-static void two_who_start_at_once_are_both_served(void **state)
+TEST(two_who_start_at_once_are_both_served)
 {
-  (void)state;
   for (int i = 0; i < 100; i++) {
     site *s = site_of(i % 2 == 0 ? 3 : 5, 2);
     told t[2];
@@ -79,9 +78,8 @@ static span first_of_waiters(size_t servers, uint64_t seed)
   return first;
 }
 
-static void of_waiters_at_once_one_holds_soon(void **state)
+TEST(of_waiters_at_once_one_holds_soon)
 {
-  (void)state;
   for (size_t servers = 3; servers <= 5; servers += 2) {
     span longest = { 0 }, sum = { 0 };
 
@@ -99,12 +97,11 @@ static void of_waiters_at_once_one_holds_soon(void **state)
   }
 }
 
-static void the_queue_server_may_be_silent_from_the_beginning(void **state)
+TEST(the_queue_server_may_be_silent_from_the_beginning)
 {
   site *s = site_of(3, 2);
   told a, b;
 
-  (void)state;
   s->is_mute[site_queue_server(s, "x")] = true;
   hold(s, 0, &a);
   claim_by(s, 1, &b, false);
@@ -114,12 +111,11 @@ static void the_queue_server_may_be_silent_from_the_beginning(void **state)
   over(s);
 }
 
-static void the_queue_server_may_fall_silent_under_those_who_wait(void **state)
+TEST(the_queue_server_may_fall_silent_under_those_who_wait)
 {
   site *s = site_of(3, 2);
   told a, b;
 
-  (void)state;
   hold(s, 0, &a);
   claim_by(s, 1, &b, false);
   site_run_for(s, SPAN_MS(500));
@@ -131,9 +127,8 @@ static void the_queue_server_may_fall_silent_under_those_who_wait(void **state)
 }
 
 /* The first queue server restarts without data and grants nothing for a minute. */
-static void a_queue_server_in_quarantine_delays_no_waiter(void **state)
+TEST(a_queue_server_in_quarantine_delays_no_waiter)
 {
-  (void)state;
   for (int waits_first = 0; waits_first <= 1; waits_first++) {
     site *s = site_with_quarantine(5, 3, SPAN_MS(60000));
     told t[3];
@@ -158,14 +153,13 @@ static void a_queue_server_in_quarantine_delays_no_waiter(void **state)
   }
 }
 
-static void a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease(void **state)
+TEST(a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease)
 {
   site *s = site_of(3, 2);
   told a, b;
   size_t queue_server = site_queue_server(s, "x");
   lock_spec w = wish_for(&a);
 
-  (void)state;
   w.ttl = SPAN_MS(60000);
   w.is_try = true;
   for (size_t i = 0; i < 3; i++)
@@ -181,12 +175,11 @@ static void a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease(vo
 
 /* The servers' clocks differ from those of the clients, so that no deadline counts: what ended is
  * watched for its whole length, at each server. */
-static void a_dead_holder_is_followed_though_clocks_disagree(void **state)
+TEST(a_dead_holder_is_followed_though_clocks_disagree)
 {
   site *s = site_of(3, 2);
   told a, b;
 
-  (void)state;
   for (size_t i = 0; i < 3; i++)
     s->skew_us[i] = 1000000;
   hold(s, 0, &a);
@@ -200,13 +193,12 @@ static void a_dead_holder_is_followed_though_clocks_disagree(void **state)
 
 /* Dead clients left a lease in doubt at one server: a hold takes that one in time, so that it
  * outlives the next server. */
-static void a_hold_takes_what_the_dead_left_in_doubt(void **state)
+TEST(a_hold_takes_what_the_dead_left_in_doubt)
 {
   site *s = site_of(3, 2);
   size_t queue_server = site_queue_server(s, "x"), in_doubt = (queue_server + 1) % 3;
   told a, b;
 
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     s->skew_us[i] = 1000000;
     s->clients[0].is_cut[i] = i != in_doubt;
@@ -223,13 +215,12 @@ static void a_hold_takes_what_the_dead_left_in_doubt(void **state)
   over(s);
 }
 
-static void who_gives_up_is_told_so_in_time(void **state)
+TEST(who_gives_up_is_told_so_in_time)
 {
   site *s = site_of(3, 2);
   told a, b;
   lock_spec w = wish_for(&b);
 
-  (void)state;
   hold(s, 0, &a);
   w.give_up_at = instant_add(s->now, SPAN_MS(700));
   claim_as(s, 1, &b, &w);
@@ -241,9 +232,8 @@ static void who_gives_up_is_told_so_in_time(void **state)
   over(s);
 }
 
-static void a_cancel_in_any_phase_leaves_nothing(void **state)
+TEST(a_cancel_in_any_phase_leaves_nothing)
 {
-  (void)state;
   for (int64_t us = 0; us < 40000; us += 700) {
     site *s = site_of(3, 2);
     told a, b;
@@ -272,21 +262,4 @@ static void a_cancel_in_any_phase_leaves_nothing(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_waiter_is_handed_the_lock_on_and_fences_grow),
-    cmocka_unit_test(two_who_start_at_once_are_both_served),
-    cmocka_unit_test(of_waiters_at_once_one_holds_soon),
-    cmocka_unit_test(the_queue_server_may_be_silent_from_the_beginning),
-    cmocka_unit_test(the_queue_server_may_fall_silent_under_those_who_wait),
-    cmocka_unit_test(a_queue_server_in_quarantine_delays_no_waiter),
-    cmocka_unit_test(a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease),
-    cmocka_unit_test(a_dead_holder_is_followed_though_clocks_disagree),
-    cmocka_unit_test(a_hold_takes_what_the_dead_left_in_doubt),
-    cmocka_unit_test(who_gives_up_is_told_so_in_time),
-    cmocka_unit_test(a_cancel_in_any_phase_leaves_nothing),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

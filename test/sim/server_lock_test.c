@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The simulated server: our own scripts answer as doc/design/protocol.md says. */
+#include "tests.h"
 #include "server/talk.h"
 
 #include <string.h>
@@ -68,7 +69,7 @@ static release_outcome release(talk *t, const protocol *who, const lease_id *lea
   return a.outcome;
 }
 
-static void an_acquire_grants_repeats_and_refuses(void **state)
+TEST(an_acquire_grants_repeats_and_refuses)
 {
   talk *t = *state;
   acquire_answer a = acquire(t, &me, 1, false);
@@ -88,7 +89,7 @@ static void an_acquire_grants_repeats_and_refuses(void **state)
   assert_string_equal(a.lease.client, me.client);
 }
 
-static void a_renewal_lengthens_and_counts(void **state)
+TEST(a_renewal_lengthens_and_counts)
 {
   talk *t = *state;
   acquire_answer a = acquire(t, &me, 1, false);
@@ -107,7 +108,7 @@ static void a_renewal_lengthens_and_counts(void **state)
   assert_int_equal(acquire(t, &you, 1, false).renewals, 1);
 }
 
-static void a_release_hands_over_with_one_message(void **state)
+TEST(a_release_hands_over_with_one_message)
 {
   talk *t = *state;
   sim_connection *inbox = sim_server_accept(t->server);
@@ -127,7 +128,7 @@ static void a_release_hands_over_with_one_message(void **state)
   assert_int_equal(acquire(t, &you, 2, true).outcome, ACQUIRE_ENDED);
 }
 
-static void a_lease_that_is_over_is_taken_by_its_deadline(void **state)
+TEST(a_lease_that_is_over_is_taken_by_its_deadline)
 {
   talk *t = *state;
   acquire_call c = { .name = "x", .name_size = 1, .ask = 1, .ttl_ms = 30000 };
@@ -160,7 +161,7 @@ static acquire_answer share(talk *t, const protocol *who, uint64_t ask, char mod
   return a;
 }
 
-static void readers_share_and_keep_a_writer_out(void **state)
+TEST(readers_share_and_keep_a_writer_out)
 {
   talk *t = *state;
   acquire_answer one = share(t, &me, 1, 'r');
@@ -180,7 +181,7 @@ static void readers_share_and_keep_a_writer_out(void **state)
   assert_int_equal(share(t, &me, 3, 'w').outcome, ACQUIRE_BUSY);
 }
 
-static void permits_are_counted(void **state)
+TEST(permits_are_counted)
 {
   talk *t = *state;
   buffer out = empty_buffer();
@@ -200,16 +201,4 @@ static void permits_are_counted(void **state)
   assert_int_equal(share(t, &you, 1, 'p').outcome, ACQUIRE_BUSY);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    TALK_TEST(an_acquire_grants_repeats_and_refuses),
-    TALK_TEST(a_renewal_lengthens_and_counts),
-    TALK_TEST(a_release_hands_over_with_one_message),
-    TALK_TEST(a_lease_that_is_over_is_taken_by_its_deadline),
-    TALK_TEST(readers_share_and_keep_a_writer_out),
-    TALK_TEST(permits_are_counted),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, talk_set_up, talk_tear_down)

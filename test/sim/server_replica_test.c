@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The simulated server: its replica, pauses, and the states in which it refuses. */
+#include "tests.h"
 #include "server/talk.h"
 
 #include <string.h>
 
-static void failing_over_loses_what_the_replica_has_not_got(void **state)
+TEST(failing_over_loses_what_the_replica_has_not_got)
 {
   talk *t = *state;
   sim_connection *after;
@@ -29,7 +30,7 @@ static void failing_over_loses_what_the_replica_has_not_got(void **state)
   assert_string_equal(talk_say_by(t, after, "WAIT 1 10"), "");
 }
 
-static void the_replica_has_absolute_times_to_live(void **state)
+TEST(the_replica_has_absolute_times_to_live)
 {
   talk *t = *state;
 
@@ -41,7 +42,7 @@ static void the_replica_has_absolute_times_to_live(void **state)
                       "string \"v\" until 1700000000500");
 }
 
-static void wait_ends_when_the_replica_has_it(void **state)
+TEST(wait_ends_when_the_replica_has_it)
 {
   talk *t = *state;
 
@@ -57,7 +58,7 @@ static void wait_ends_when_the_replica_has_it(void **state)
   assert_string_equal(talk_heard(t, t->own), ":1\r\n$1\r\nv\r\n");
 }
 
-static void wait_ends_with_its_time(void **state)
+TEST(wait_ends_with_its_time)
 {
   talk *t = *state;
 
@@ -73,7 +74,7 @@ static void wait_ends_with_its_time(void **state)
   assert_string_equal(talk_say(t, "WAIT 1 100"), ":1\r\n");
 }
 
-static void a_cut_replica_takes_over_with_the_past(void **state)
+TEST(a_cut_replica_takes_over_with_the_past)
 {
   talk *t = *state;
 
@@ -86,7 +87,7 @@ static void a_cut_replica_takes_over_with_the_past(void **state)
   assert_string_equal(sim_server_key_text(t->server, "k", 1), "string \"old\"");
 }
 
-static void a_pause_holds_writes_and_lets_reads_pass(void **state)
+TEST(a_pause_holds_writes_and_lets_reads_pass)
 {
   talk *t = *state;
   sim_connection *other = sim_server_accept(t->server);
@@ -105,7 +106,7 @@ static void a_pause_holds_writes_and_lets_reads_pass(void **state)
   assert_string_equal(talk_heard(t, t->own), ":1\r\n");
 }
 
-static void states_refuse_with_the_words_of_a_real_server(void **state)
+TEST(states_refuse_with_the_words_of_a_real_server)
 {
   talk *t = *state;
   const struct {
@@ -135,7 +136,7 @@ static void states_refuse_with_the_words_of_a_real_server(void **state)
   assert_string_equal(talk_say(t, "SET k v"), "+OK\r\n");
 }
 
-static void misconf_refuses_ping_and_busy_ends_with_script_kill(void **state)
+TEST(misconf_refuses_ping_and_busy_ends_with_script_kill)
 {
   talk *t = *state;
 
@@ -148,7 +149,7 @@ static void misconf_refuses_ping_and_busy_ends_with_script_kill(void **state)
   assert_string_equal(talk_say(t, "PING"), "+PONG\r\n");
 }
 
-static void restarts_keep_data_or_not(void **state)
+TEST(restarts_keep_data_or_not)
 {
   talk *t = *state;
 
@@ -160,7 +161,7 @@ static void restarts_keep_data_or_not(void **state)
   assert_int_equal(sim_server_key_count(t->server), 0);
 }
 
-static void evictions_take_one_key_each(void **state)
+TEST(evictions_take_one_key_each)
 {
   talk *t = *state;
 
@@ -172,7 +173,7 @@ static void evictions_take_one_key_each(void **state)
   assert_int_equal(sim_server_get_counts(t->server).evicted, 2);
 }
 
-static void connections_that_were_closed_are_told_apart(void **state)
+TEST(connections_that_were_closed_are_told_apart)
 {
   talk *t = *state;
   sim_connection *listens = sim_server_accept(t->server);
@@ -187,21 +188,4 @@ static void connections_that_were_closed_are_told_apart(void **state)
   sim_server_hang_up(t->server, listens);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    TALK_TEST(failing_over_loses_what_the_replica_has_not_got),
-    TALK_TEST(the_replica_has_absolute_times_to_live),
-    TALK_TEST(wait_ends_when_the_replica_has_it),
-    TALK_TEST(wait_ends_with_its_time),
-    TALK_TEST(a_cut_replica_takes_over_with_the_past),
-    TALK_TEST(a_pause_holds_writes_and_lets_reads_pass),
-    TALK_TEST(states_refuse_with_the_words_of_a_real_server),
-    TALK_TEST(misconf_refuses_ping_and_busy_ends_with_script_kill),
-    TALK_TEST(restarts_keep_data_or_not),
-    TALK_TEST(evictions_take_one_key_each),
-    TALK_TEST(connections_that_were_closed_are_told_apart),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, talk_set_up, talk_tear_down)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The simulated server: scripts, as a real server runs them. */
+#include "tests.h"
 #include "server/talk.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static void each_answers(talk *t, const row *rows, size_t count)
   }
 }
 
-static void lua_values_become_answers(void **state)
+TEST(lua_values_become_answers)
 {
   static const row rows[] = {
     { "return 3.99", ":3\r\n" },
@@ -43,7 +44,7 @@ static void lua_values_become_answers(void **state)
   each_answers(*state, rows, ROWS(rows));
 }
 
-static void answers_become_lua_values(void **state)
+TEST(answers_become_lua_values)
 {
   static const row rows[] = {
     { "return type(redis.call('GET', KEYS[1]))", "$7\r\nboolean\r\n" },
@@ -62,7 +63,7 @@ static void answers_become_lua_values(void **state)
   each_answers(*state, rows, ROWS(rows));
 }
 
-static void numbers_for_commands_have_17_digits(void **state)
+TEST(numbers_for_commands_have_17_digits)
 {
   static const row rows[] = {
     { "redis.call('SET', KEYS[1], 1/3) return redis.call('GET', KEYS[1])",
@@ -77,7 +78,7 @@ static void numbers_for_commands_have_17_digits(void **state)
   each_answers(*state, rows, ROWS(rows));
 }
 
-static void errors_say_which_script_and_line(void **state)
+TEST(errors_say_which_script_and_line)
 {
   talk *t = *state;
   const char *said;
@@ -104,7 +105,7 @@ static void errors_say_which_script_and_line(void **state)
                    said);
 }
 
-static void writes_before_an_error_stay(void **state)
+TEST(writes_before_an_error_stay)
 {
   talk *t = *state;
 
@@ -112,7 +113,7 @@ static void writes_before_an_error_stay(void **state)
   assert_string_equal(talk_say(t, "GET k"), "$1\r\nv\r\n");
 }
 
-static void scripts_are_known_by_their_digest_until_forgotten(void **state)
+TEST(scripts_are_known_by_their_digest_until_forgotten)
 {
   static const char missing[] = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
   static const char call[] = "EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0";
@@ -133,7 +134,7 @@ static void scripts_are_known_by_their_digest_until_forgotten(void **state)
   assert_string_equal(talk_say_by(t, sim_server_accept(t->server), call), missing);
 }
 
-static void time_stands_still_in_a_script(void **state)
+TEST(time_stands_still_in_a_script)
 {
   static const row rows[] = {
     { "return redis.call('TIME')", "*2\r\n$10\r\n1700000000\r\n$6\r\n123456\r\n" },
@@ -147,7 +148,7 @@ static void time_stands_still_in_a_script(void **state)
 
 /* ---- a full server ---- */
 
-static void a_full_server_refuses_a_script_at_its_first_write_only(void **state)
+TEST(a_full_server_refuses_a_script_at_its_first_write_only)
 {
   static const char refused[] = "-OOM command not allowed when used memory > 'maxmemory'.";
   talk *t = *state;
@@ -174,7 +175,8 @@ static void a_full_server_refuses_a_script_at_its_first_write_only(void **state)
   assert_string_equal(talk_say(t, "SET k v"), "+OK\r\n");
 }
 
-static void a_script_that_uses_what_is_not_modelled_is_remembered(void **state)
+TEST_WITH(a_script_that_uses_what_is_not_modelled_is_remembered,
+          talk_set_up, talk_tear_down_unknown)
 {
   talk *t = *state;
 
@@ -182,7 +184,7 @@ static void a_script_that_uses_what_is_not_modelled_is_remembered(void **state)
   assert_string_equal(sim_server_unknown(t->server), "the library of scripts \"cjson\"");
 }
 
-static void a_script_that_does_not_end_is_ended(void **state)
+TEST_WITH(a_script_that_does_not_end_is_ended, talk_set_up, talk_tear_down_unknown)
 {
   talk *t = *state;
   const char *said = talk_say(t, "EVAL \"while true do end\" 0");
@@ -192,20 +194,4 @@ static void a_script_that_does_not_end_is_ended(void **state)
   assert_string_equal(talk_say(t, "EVAL \"return 1\" 0"), ":1\r\n");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    TALK_TEST(lua_values_become_answers),
-    TALK_TEST(answers_become_lua_values),
-    TALK_TEST(numbers_for_commands_have_17_digits),
-    TALK_TEST(errors_say_which_script_and_line),
-    TALK_TEST(writes_before_an_error_stay),
-    TALK_TEST(scripts_are_known_by_their_digest_until_forgotten),
-    TALK_TEST(time_stands_still_in_a_script),
-    TALK_TEST(a_full_server_refuses_a_script_at_its_first_write_only),
-    TALK_TEST_UNKNOWN(a_script_that_does_not_end_is_ended),
-    TALK_TEST_UNKNOWN(a_script_that_uses_what_is_not_modelled_is_remembered),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, talk_set_up, talk_tear_down)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The simulated server: keys and their time, connections, messages, transactions. */
+#include "tests.h"
 #include "server/talk.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 static const char wrong_type[] =
   "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
 
-static void a_key_is_there_at_its_last_millisecond_and_gone_one_later(void **state)
+TEST(a_key_is_there_at_its_last_millisecond_and_gone_one_later)
 {
   talk *t = *state;
 
@@ -26,7 +27,7 @@ static void a_key_is_there_at_its_last_millisecond_and_gone_one_later(void **sta
   assert_int_equal(sim_server_get_counts(t->server).expired, 1);
 }
 
-static void a_clock_that_is_set_back_keeps_keys_longer(void **state)
+TEST(a_clock_that_is_set_back_keeps_keys_longer)
 {
   talk *t = *state;
 
@@ -37,7 +38,7 @@ static void a_clock_that_is_set_back_keeps_keys_longer(void **state)
   assert_string_equal(talk_say(t, "EXISTS k"), ":0\r\n");
 }
 
-static void ticks_remove_what_is_over_without_being_asked(void **state)
+TEST(ticks_remove_what_is_over_without_being_asked)
 {
   talk *t = *state;
 
@@ -50,7 +51,7 @@ static void ticks_remove_what_is_over_without_being_asked(void **state)
   assert_int_equal(sim_server_next_tick_us(t->server), INT64_MAX);
 }
 
-static void looking_changes_nothing(void **state)
+TEST(looking_changes_nothing)
 {
   static const char get[] = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
   talk *t = *state;
@@ -69,7 +70,7 @@ static void looking_changes_nothing(void **state)
   assert_int_not_equal(sim_server_version(t->server), version);
 }
 
-static void the_text_of_a_key_tells_it_wholly(void **state)
+TEST(the_text_of_a_key_tells_it_wholly)
 {
   talk *t = *state;
   char first[128];
@@ -90,7 +91,7 @@ static void the_text_of_a_key_tells_it_wholly(void **state)
   assert_string_equal(sim_server_key_text(t->server, "z", 1), "zset \"y\"=1.5 \"x\"=2");
 }
 
-static void errors_have_the_words_of_a_real_server(void **state)
+TEST(errors_have_the_words_of_a_real_server)
 {
   talk *t = *state;
 
@@ -107,7 +108,7 @@ static void errors_have_the_words_of_a_real_server(void **state)
                       "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.\r\n");
 }
 
-static void what_the_model_does_not_know_is_remembered(void **state)
+TEST_WITH(what_the_model_does_not_know_is_remembered, talk_set_up, talk_tear_down_unknown)
 {
   talk *t = *state;
 
@@ -118,7 +119,7 @@ static void what_the_model_does_not_know_is_remembered(void **state)
   assert_string_equal(sim_server_unknown(t->server), "the command \"PFADD\"");
 }
 
-static void a_command_may_come_byte_by_byte_and_many_at_once(void **state)
+TEST(a_command_may_come_byte_by_byte_and_many_at_once)
 {
   static const char all[] = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\na\0\r\n\r\n"
                             "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPI";
@@ -136,7 +137,8 @@ static void a_command_may_come_byte_by_byte_and_many_at_once(void **state)
   }
 }
 
-static void bytes_that_are_no_command_end_the_connection(void **state)
+TEST_WITH(bytes_that_are_no_command_end_the_connection,
+          talk_set_up, talk_tear_down_unknown)
 {
   talk *t = *state;
 
@@ -145,7 +147,7 @@ static void bytes_that_are_no_command_end_the_connection(void **state)
   assert_true(sim_connection_is_closed(t->own));
 }
 
-static void a_password_is_asked_for_and_checked(void **state)
+TEST(a_password_is_asked_for_and_checked)
 {
   talk *t = *state;
   sim_connection *c;
@@ -160,7 +162,7 @@ static void a_password_is_asked_for_and_checked(void **state)
   assert_string_equal(talk_say_by(t, c, "GET k"), "$-1\r\n");
 }
 
-static void the_third_version_of_the_protocol_is_refused(void **state)
+TEST(the_third_version_of_the_protocol_is_refused)
 {
   static const char refused[] = "-ERR unknown command `HELLO`";
   static const char greeting[] = "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n";
@@ -171,7 +173,7 @@ static void the_third_version_of_the_protocol_is_refused(void **state)
 }
 
 /* The answers are those of Valkey 8.1 and 9.1. */
-static void ifeq_is_for_servers_that_have_it(void **state)
+TEST(ifeq_is_for_servers_that_have_it)
 {
   static const struct { const char *line, *answer; } rows[] = {
     { "SET k old PX 90000", "+OK\r\n" },
@@ -202,7 +204,7 @@ static void ifeq_is_for_servers_that_have_it(void **state)
 }
 
 /* Two servers of one seed stay the same, whatever was drawn. */
-static void equal_seeds_make_equal_servers(void **state)
+TEST(equal_seeds_make_equal_servers)
 {
   static const char *const lines[] = {
     "MSET a 1 b 2 c 3 d 4 e 5 f 6", "RANDOMKEY", "EVAL \"return tostring(math.random())\" 0",
@@ -226,7 +228,7 @@ static void equal_seeds_make_equal_servers(void **state)
 
 /* ---- messages ---- */
 
-static void published_messages_are_counted_by_who_really_gets_them(void **state)
+TEST(published_messages_are_counted_by_who_really_gets_them)
 {
   talk *t = *state;
   sim_connection *one = sim_server_accept(t->server), *two = sim_server_accept(t->server);
@@ -250,7 +252,7 @@ static void published_messages_are_counted_by_who_really_gets_them(void **state)
   assert_int_equal(sim_server_get_counts(t->server).messages, 3);
 }
 
-static void a_subscriber_may_only_listen(void **state)
+TEST(a_subscriber_may_only_listen)
 {
   talk *t = *state;
 
@@ -264,7 +266,7 @@ static void a_subscriber_may_only_listen(void **state)
   assert_string_equal(talk_say(t, "GET k"), "$-1\r\n");
 }
 
-static void shard_channels_are_apart(void **state)
+TEST(shard_channels_are_apart)
 {
   talk *t = *state;
   sim_connection *c = sim_server_accept(t->server);
@@ -278,7 +280,8 @@ static void shard_channels_are_apart(void **state)
 
 /* ---- transactions ---- */
 
-static void a_transaction_runs_at_once_unless_a_watched_key_changed(void **state)
+TEST_WITH(a_transaction_runs_at_once_unless_a_watched_key_changed,
+          talk_set_up, talk_tear_down_unknown)
 {
   talk *t = *state;
   sim_connection *other = sim_server_accept(t->server);
@@ -300,27 +303,4 @@ static void a_transaction_runs_at_once_unless_a_watched_key_changed(void **state
                       "-EXECABORT Transaction discarded because of previous errors.\r\n");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    TALK_TEST(a_key_is_there_at_its_last_millisecond_and_gone_one_later),
-    TALK_TEST(a_clock_that_is_set_back_keeps_keys_longer),
-    TALK_TEST(ticks_remove_what_is_over_without_being_asked),
-    TALK_TEST(looking_changes_nothing),
-    TALK_TEST(the_text_of_a_key_tells_it_wholly),
-    TALK_TEST(errors_have_the_words_of_a_real_server),
-    TALK_TEST_UNKNOWN(what_the_model_does_not_know_is_remembered),
-    TALK_TEST(a_command_may_come_byte_by_byte_and_many_at_once),
-    TALK_TEST_UNKNOWN(bytes_that_are_no_command_end_the_connection),
-    TALK_TEST(a_password_is_asked_for_and_checked),
-    TALK_TEST(the_third_version_of_the_protocol_is_refused),
-    TALK_TEST(ifeq_is_for_servers_that_have_it),
-    TALK_TEST(equal_seeds_make_equal_servers),
-    TALK_TEST(published_messages_are_counted_by_who_really_gets_them),
-    TALK_TEST(a_subscriber_may_only_listen),
-    TALK_TEST(shard_channels_are_apart),
-    TALK_TEST_UNKNOWN(a_transaction_runs_at_once_unless_a_watched_key_changed),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, talk_set_up, talk_tear_down)

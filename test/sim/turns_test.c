@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Two who take one lock of the dialect redisson again and again, one near the server and one far
  * from it: by who asks first alone, the far one would hardly ever have it (redisson.md 2). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -64,9 +62,8 @@ static void play(uint64_t seed)
 }
 
 /* A quarter of all turns at least. */
-static void the_far_one_has_turns_too(void **state)
+TEST(the_far_one_has_turns_too)
 {
-  (void)state;
   for (uint64_t seed = 1; seed <= WORLDS; seed++) {
     play(seed);
     assert_true(seen.turns[NEAR] >= TURNS_MIN && seen.turns[FAR] >= TURNS_MIN);
@@ -74,9 +71,4 @@ static void the_far_one_has_turns_too(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test(the_far_one_has_turns_too) };
-
-  return cmocka_run_group_tests_name("sim_turns", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

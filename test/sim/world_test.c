@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulated worlds: programs written as for libdibs, time that costs nothing, and faults that
  * do what their names say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/sim.h>
 
@@ -118,11 +116,10 @@ static void takes_turns(void *data)
   c = dibs_close(c);
 }
 
-static void programs_exclude_each_other(void **state)
+TEST(programs_exclude_each_other)
 {
   int times = 50;
 
-  (void)state;
   inside = rounds = 0;
   world(1);
   for (int i = 0; i < 3; i++)
@@ -148,9 +145,8 @@ static uint64_t fingerprint_of(uint64_t seed)
   return print;
 }
 
-static void the_same_seed_is_the_same_world_and_another_is_not(void **state)
+TEST(the_same_seed_is_the_same_world_and_another_is_not)
 {
-  (void)state;
   assert_int_equal(fingerprint_of(7), fingerprint_of(7));
   assert_int_not_equal(fingerprint_of(7), fingerprint_of(8));
 }
@@ -169,9 +165,8 @@ static void holds_for_a_month(void *data)
   c = dibs_close(c);
 }
 
-static void a_watchdog_renews_for_a_day_of_virtual_time(void **state)
+TEST(a_watchdog_renews_for_a_day_of_virtual_time)
 {
-  (void)state;
   world(1);
   (void)dibs_sim_start(sim, "p", holds_for_a_month, NULL);
   run(48 * HOUR_MS);
@@ -204,11 +199,10 @@ static void trace_of_a_long_name(char *name, int32_t split_per_mille)
   run(HOUR_MS);
 }
 
-static void a_trace_shows_commands_whole_and_scripts_by_name(void **state)
+TEST(a_trace_shows_commands_whole_and_scripts_by_name)
 {
   char name[201];
 
-  (void)state;
   memset(name, 'n', sizeof(name) - 1);
   name[sizeof(name) - 1] = 0;
   trace_of_a_long_name(name, 0);
@@ -219,11 +213,10 @@ static void a_trace_shows_commands_whole_and_scripts_by_name(void **state)
   world_end();
 }
 
-static void a_trace_of_pieces_names_scripts_too(void **state)
+TEST(a_trace_of_pieces_names_scripts_too)
 {
   char name[] = "job";
 
-  (void)state;
   trace_of_a_long_name(name, 1000);
   assert_non_null(strstr(lines, " EVAL native/acquire"));
   assert_null(strstr(lines, "redis.call"));
@@ -258,9 +251,8 @@ static void cancels(void *data)
   c = dibs_close(c);
 }
 
-static void a_thread_that_waits_can_be_cancelled_by_another(void **state)
+TEST(a_thread_that_waits_can_be_cancelled_by_another)
 {
-  (void)state;
   rounds = 0;
   world(1);
   (void)dibs_sim_start(sim, "p", cancels, NULL);
@@ -299,9 +291,8 @@ static void is_cut_off(void *data)
   c = dibs_close(c);
 }
 
-static void who_is_cut_off_is_told_before_the_lease_ends(void **state)
+TEST(who_is_cut_off_is_told_before_the_lease_ends)
 {
-  (void)state;
   lost_hold = NULL;
   world(3);
   (void)dibs_sim_start(sim, "p", is_cut_off, NULL);
@@ -335,13 +326,12 @@ static void takes_it_then(void *data)
   c = dibs_close(c);
 }
 
-static void a_killed_holder_costs_one_lease(void **state)
+TEST(a_killed_holder_costs_one_lease)
 {
   static const dibs_sim_fault_kind how[] = { DIBS_SIM_KILL, DIBS_SIM_VANISH };
   int ttl_ms = 2000;
   int64_t ms = 0;
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     dibs_sim_fault f = { .kind = how[i], .at_us = 100000, .process = 1 };
 
@@ -370,9 +360,8 @@ static void is_stopped(void *data)
   c = dibs_close(c);
 }
 
-static void a_process_that_was_stopped_believes_nothing_when_it_goes_on(void **state)
+TEST(a_process_that_was_stopped_believes_nothing_when_it_goes_on)
 {
-  (void)state;
   world(5);
   (void)dibs_sim_start(sim, "p", is_stopped, NULL);
   run(HOUR_MS);
@@ -400,7 +389,7 @@ static void goes_on_over(void *data)
   c = dibs_close(c);
 }
 
-static void a_client_gets_on_whatever_happens_to_the_server_for_a_moment(void **state)
+TEST(a_client_gets_on_whatever_happens_to_the_server_for_a_moment)
 {
   static dibs_sim_fault_kind kinds[] = {
     DIBS_SIM_SERVER_PAUSE, DIBS_SIM_SERVER_RESTART, DIBS_SIM_SERVER_EMPTY,
@@ -409,7 +398,6 @@ static void a_client_gets_on_whatever_happens_to_the_server_for_a_moment(void **
     DIBS_SIM_SERVER_FAIL_OVER, DIBS_SIM_CUT, DIBS_SIM_CUT_LATE, DIBS_SIM_CUT_REPLY,
     DIBS_SIM_HOLD, DIBS_SIM_BLACK_HOLE, DIBS_SIM_SLOW, DIBS_SIM_REFUSE, 0 };
 
-  (void)state;
   world(6);
   (void)dibs_sim_start(sim, "p", goes_on_over, kinds);
   run(HOUR_MS);
@@ -432,9 +420,8 @@ static void asks_the_server(void *data)
   c = dibs_close(c);
 }
 
-static void a_flushed_lease_is_told_lost_by_the_next_renewal(void **state)
+TEST(a_flushed_lease_is_told_lost_by_the_next_renewal)
 {
-  (void)state;
   world(7);
   (void)dibs_sim_start(sim, "p", asks_the_server, NULL);
   run(HOUR_MS);
@@ -443,13 +430,12 @@ static void a_flushed_lease_is_told_lost_by_the_next_renewal(void **state)
 
 /* ---- misuse ---- */
 
-static void wrong_faults_and_options_are_refused(void **state)
+TEST(wrong_faults_and_options_are_refused)
 {
   dibs_sim_fault f = { .kind = (dibs_sim_fault_kind)99 };
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
   dibs_client *c;
 
-  (void)state;
   o.preempt_per_mille = 1001;
   assert_null(dibs_sim_new(&o));
   world(1);
@@ -463,12 +449,11 @@ static void wrong_faults_and_options_are_refused(void **state)
 
 /* ---- programs that are not simulated, and large ones ---- */
 
-static void a_client_opened_outside_of_a_program_is_refused(void **state)
+TEST(a_client_opened_outside_of_a_program_is_refused)
 {
   dibs_client *client = NULL;
   dibs_error error = DIBS_ERROR_INIT;
 
-  (void)state;
   assert_int_equal(dibs_open("redis://server", NULL, &client, &error),
                    DIBS_ERR_CONFIG);
   assert_null(client);
@@ -483,36 +468,15 @@ static void use_much_stack(void *data)
   *(int *)data += large[0] + large[sizeof(large) - 1];
 }
 
-static void a_program_has_the_stack_of_a_thread(void **state)
+TEST(a_program_has_the_stack_of_a_thread)
 {
   dibs_sim *world = dibs_sim_new(NULL);
   int sum = 0;
 
-  (void)state;
   (void)dibs_sim_start(world, "large", use_much_stack, &sum);
   (void)dibs_sim_run(world, 1000);
   assert_int_equal(sum, 2);
   world = dibs_sim_free(world);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_client_opened_outside_of_a_program_is_refused),
-    cmocka_unit_test(a_program_has_the_stack_of_a_thread),
-    cmocka_unit_test(programs_exclude_each_other),
-    cmocka_unit_test(the_same_seed_is_the_same_world_and_another_is_not),
-    cmocka_unit_test(a_watchdog_renews_for_a_day_of_virtual_time),
-    cmocka_unit_test(a_trace_shows_commands_whole_and_scripts_by_name),
-    cmocka_unit_test(a_trace_of_pieces_names_scripts_too),
-    cmocka_unit_test(a_thread_that_waits_can_be_cancelled_by_another),
-    cmocka_unit_test(who_is_cut_off_is_told_before_the_lease_ends),
-    cmocka_unit_test(a_killed_holder_costs_one_lease),
-    cmocka_unit_test(a_process_that_was_stopped_believes_nothing_when_it_goes_on),
-    cmocka_unit_test(a_client_gets_on_whatever_happens_to_the_server_for_a_moment),
-    cmocka_unit_test(a_flushed_lease_is_told_lost_by_the_next_renewal),
-    cmocka_unit_test(wrong_faults_and_options_are_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,16 +3,13 @@
  * places from where test/lib/promise.h must hear of it. For promise_test.py.
  *
  *   promise_cases kept | main | cmocka | thread | child | unwaited | grandchild | exec */
+#include "tests.h"
 #include "promise.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -26,14 +23,13 @@ static void *see(void *data)
   return data;
 }
 
-static void see_in_test(void **state)
+TEST(see_in_test)
 {
   (void)see(state);
 }
 
-static void pass(void **state)
+TEST(pass)
 {
-  (void)state;
 }
 
 static void clean_up(void)
@@ -73,14 +69,13 @@ static void leave_to_children(const char *how)
 
 int main(int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(pass), cmocka_unit_test(see_in_test) };
   const char *how = argc > 1 ? argv[1] : "";
   pthread_t thread;
 
   self = argv[0];
   promise_clean_up_by(clean_up);
   if (strcmp(how, "cmocka") == 0)
-    return cmocka_run_group_tests_name("promise", tests, NULL, NULL);
+    return tests_run(NULL, NULL, NULL, NULL);
   (void)printf("1..1\n");
   if (strcmp(how, "kept") == 0)
     PROMISE_GROWN(2, 1);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of asking, waiting and being granted. protocol.md 4, 5; review F1-F5. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -12,11 +10,10 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static void a_free_lock_costs_one_command_and_needs_no_inbox(void **state)
+TEST(a_free_lock_costs_one_command_and_needs_no_inbox)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[1 %lld 30000 77]", peer_server_us(p));
   peer_expect_told(p, "granted a");
@@ -27,11 +24,10 @@ static void a_free_lock_costs_one_command_and_needs_no_inbox(void **state)
   peer_free(p);
 }
 
-static void a_waiter_subscribes_before_it_is_queued(void **state)
+TEST(a_waiter_subscribes_before_it_is_queued)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_expect_nothing(p);
@@ -41,11 +37,10 @@ static void a_waiter_subscribes_before_it_is_queued(void **state)
   peer_free(p);
 }
 
-static void a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time(void **state)
+TEST(a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 500);
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
@@ -61,11 +56,10 @@ static void a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_tim
   peer_free(p);
 }
 
-static void a_grant_by_message_long_after_the_last_poll_is_renewed_at_once(void **state)
+TEST(a_grant_by_message_long_after_the_last_poll_is_renewed_at_once)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_stop_ms(p, 8000);
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
@@ -80,11 +74,10 @@ static void a_grant_by_message_long_after_the_last_poll_is_renewed_at_once(void 
 }
 
 /* F3: the first ask was cancelled, its grant is still on the way. */
-static void a_grant_for_an_ask_that_is_over_is_given_back(void **state)
+TEST(a_grant_for_an_ask_that_is_over_is_given_back)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect(p, "cancel 1");
@@ -97,11 +90,10 @@ static void a_grant_for_an_ask_that_is_over_is_given_back(void **state)
   peer_free(p);
 }
 
-static void a_grant_for_a_name_that_nobody_wants_is_given_back(void **state)
+TEST(a_grant_for_a_name_that_nobody_wants_is_given_back)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_cancel(p, "a");
   peer_expect(p, "cancel 1");
   peer_answer(p, "0");
@@ -111,11 +103,10 @@ static void a_grant_for_a_name_that_nobody_wants_is_given_back(void **state)
 }
 
 /* F4a: the answer was lost, asked again, and the message comes after the second answer. */
-static void a_second_word_of_the_same_grant_is_ignored(void **state)
+TEST(a_second_word_of_the_same_grant_is_ignored)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 50);
   peer_connect(p, 0);
@@ -130,11 +121,10 @@ static void a_second_word_of_the_same_grant_is_ignored(void **state)
 }
 
 /* F4b: `want` may overtake the answer that grants. */
-static void a_want_that_overtakes_the_grant_gives_nothing_back(void **state)
+TEST(a_want_that_overtakes_the_grant_gives_nothing_back)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 1100);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_message(p, "want " A ":1:60 n");
@@ -144,11 +134,10 @@ static void a_want_that_overtakes_the_grant_gives_nothing_back(void **state)
   peer_free(p);
 }
 
-static void a_grant_older_than_what_the_server_told_since_is_ignored(void **state)
+TEST(a_grant_older_than_what_the_server_told_since_is_ignored)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_hands_over(p, "grant " A ":1:50 30000 0 n");
   peer_expect_told_nothing(p);
   peer_expect_nothing(p);
@@ -156,11 +145,10 @@ static void a_grant_older_than_what_the_server_told_since_is_ignored(void **stat
 }
 
 /* The reply is lost, not the request. */
-static void a_lost_grant_is_asked_for_again_by_the_same_number(void **state)
+TEST(a_lost_grant_is_asked_for_again_by_the_same_number)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_advance_ms(p, 1000);
   peer_break(p, 0);
@@ -174,11 +162,10 @@ static void a_lost_grant_is_asked_for_again_by_the_same_number(void **state)
   peer_free(p);
 }
 
-static void remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant(void **state)
+TEST(remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_advance_ms(p, 1900);
   peer_break(p, 0);
@@ -190,11 +177,10 @@ static void remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant(void 
   peer_free(p);
 }
 
-static void a_grant_that_ended_on_its_way_is_given_back_and_asked_anew(void **state)
+TEST(a_grant_that_ended_on_its_way_is_given_back_and_asked_anew)
 {
   struct peer *p = peer_asked((struct wish){ .ttl_ms = 1000 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_advance_ms(p, 1500);
   peer_answer(p, "[1 %lld 1000 60]", peer_server_us(p));
@@ -205,11 +191,10 @@ static void a_grant_that_ended_on_its_way_is_given_back_and_asked_anew(void **st
   peer_free(p);
 }
 
-static void an_ended_ask_goes_on_under_a_new_number(void **state)
+TEST(an_ended_ask_goes_on_under_a_new_number)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[5 %lld]", peer_server_us(p));
   peer_expect(p, "acquire " KEY " 2 w");
@@ -217,22 +202,20 @@ static void an_ended_ask_goes_on_under_a_new_number(void **state)
   peer_free(p);
 }
 
-static void a_late_answer_is_sent_again_at_once(void **state)
+TEST(a_late_answer_is_sent_again_at_once)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[7 %lld]", peer_server_us(p));
   peer_expect(p, "acquire " KEY " 1 w*");
   peer_free(p);
 }
 
-static void the_first_in_the_queue_polls_within_a_second(void **state)
+TEST(the_first_in_the_queue_polls_within_a_second)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 790);
   peer_expect_nothing(p);
   peer_advance_ms(p, 220);
@@ -240,11 +223,10 @@ static void the_first_in_the_queue_polls_within_a_second(void **state)
   peer_free(p);
 }
 
-static void one_far_behind_polls_only_after_the_holders_lease(void **state)
+TEST(one_far_behind_polls_only_after_the_holders_lease)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire*");
   peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
@@ -258,11 +240,10 @@ static void one_far_behind_polls_only_after_the_holders_lease(void **state)
 }
 
 /* Rule "over" without any wall clock: watched, unrenewed, for the whole length. */
-static void a_lease_watched_for_its_whole_length_is_named(void **state)
+TEST(a_lease_watched_for_its_whole_length_is_named)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   for (int i = 0; i < 31; i++) {
     peer_advance_ms(p, 1000);
     peer_expect(p, i < 30 ? "acquire " KEY " 1 w" : "acquire " KEY " 1 w watched");
@@ -272,11 +253,10 @@ static void a_lease_watched_for_its_whole_length_is_named(void **state)
   peer_free(p);
 }
 
-static void a_renewal_of_the_holder_starts_the_watch_again(void **state)
+TEST(a_renewal_of_the_holder_starts_the_watch_again)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   for (int i = 0; i < 40; i++) {
     peer_advance_ms(p, 1000);
     peer_expect(p, "acquire " KEY " 1 w");
@@ -286,11 +266,10 @@ static void a_renewal_of_the_holder_starts_the_watch_again(void **state)
 }
 
 /* After a step of the server's clock its deadlines decide nothing. */
-static void after_a_step_of_the_servers_clock_the_estimate_is_withheld(void **state)
+TEST(after_a_step_of_the_servers_clock_the_estimate_is_withheld)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_step_server_ms(p, 60000);
   peer_advance_ms(p, 1000);
   peer_expect(p, "acquire " KEY " 1 w");
@@ -301,11 +280,10 @@ static void after_a_step_of_the_servers_clock_the_estimate_is_withheld(void **st
 }
 
 /* The last poll is so old that the lease may be over before the message is read. */
-static void a_grant_after_a_long_silence_waits_for_its_renewal(void **state)
+TEST(a_grant_after_a_long_silence_waits_for_its_renewal)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
 
-  (void)state;
   peer_stop_ms(p, 3500);
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect_told_nothing(p);
@@ -319,11 +297,10 @@ static void a_grant_after_a_long_silence_waits_for_its_renewal(void **state)
 }
 
 /* The server granted it to this client: DIBS_TIMED_OUT would say that another one has it. */
-static void a_limit_that_ends_before_a_grant_is_confirmed_is_no_other_holder(void **state)
+TEST(a_limit_that_ends_before_a_grant_is_confirmed_is_no_other_holder)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000, .wait_ms = 3600 });
 
-  (void)state;
   peer_stop_ms(p, 3500);
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");
@@ -334,11 +311,10 @@ static void a_limit_that_ends_before_a_grant_is_confirmed_is_no_other_holder(voi
   peer_free(p);
 }
 
-static void a_grant_that_its_renewal_does_not_confirm_is_asked_anew(void **state)
+TEST(a_grant_that_its_renewal_does_not_confirm_is_asked_anew)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
 
-  (void)state;
   peer_stop_ms(p, 5000);
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");
@@ -350,11 +326,10 @@ static void a_grant_that_its_renewal_does_not_confirm_is_asked_anew(void **state
   peer_free(p);
 }
 
-static void a_new_inbox_asks_again_at_once(void **state)
+TEST(a_new_inbox_asks_again_at_once)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 1);
   peer_advance_ms(p, 1);
   peer_connect(p, 1);
@@ -362,11 +337,10 @@ static void a_new_inbox_asks_again_at_once(void **state)
   peer_free(p);
 }
 
-static void a_deaf_inbox_is_replaced(void **state)
+TEST(a_deaf_inbox_is_replaced)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 1000);
   peer_expect(p, "acquire*");
   peer_answer(p, "[6 %lld]", peer_server_us(p));
@@ -375,11 +349,10 @@ static void a_deaf_inbox_is_replaced(void **state)
   peer_free(p);
 }
 
-static void a_try_that_meets_a_holder_is_busy(void **state)
+TEST(a_try_that_meets_a_holder_is_busy)
 {
   struct peer *p = peer_asked((struct wish){ .is_try = true });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 t");
   peer_answer(p, "[4 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_BUSY");
@@ -388,11 +361,10 @@ static void a_try_that_meets_a_holder_is_busy(void **state)
 }
 
 /* It ended 300 ms ago, and can be taken a second after its end. */
-static void a_try_on_a_lease_that_has_ended_asks_again_when_it_can_be_taken(void **state)
+TEST(a_try_on_a_lease_that_has_ended_asks_again_when_it_can_be_taken)
 {
   struct peer *p = peer_asked((struct wish){ .is_try = true });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 t");
   peer_answer(p, "[4 %lld -300 30000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
@@ -406,11 +378,10 @@ static void a_try_on_a_lease_that_has_ended_asks_again_when_it_can_be_taken(void
 }
 
 /* Its deadline is in doubt, or the holder has renewed it meanwhile. */
-static void a_try_waits_for_the_end_of_a_lease_once(void **state)
+TEST(a_try_waits_for_the_end_of_a_lease_once)
 {
   static const int remaining[] = { -1002, 30000 };
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     struct peer *p = peer_asked((struct wish){ .is_try = true });
 
@@ -426,11 +397,10 @@ static void a_try_waits_for_the_end_of_a_lease_once(void **state)
 }
 
 /* The limit of the try comes first. */
-static void a_try_without_time_for_the_end_of_a_lease_is_busy(void **state)
+TEST(a_try_without_time_for_the_end_of_a_lease_is_busy)
 {
   struct peer *p = peer_asked((struct wish){ .is_try = true, .wait_ms = 500 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 t");
   peer_answer(p, "[4 %lld -300 30000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_BUSY");
@@ -438,11 +408,10 @@ static void a_try_without_time_for_the_end_of_a_lease_is_busy(void **state)
   peer_free(p);
 }
 
-static void when_wait_ms_is_over_the_place_is_given_up(void **state)
+TEST(when_wait_ms_is_over_the_place_is_given_up)
 {
   struct peer *p = peer_queued((struct wish){ .wait_ms = 700 });
 
-  (void)state;
   peer_advance_ms(p, 699);
   peer_expect_told_nothing(p);
   peer_advance_ms(p, 1);
@@ -453,11 +422,10 @@ static void when_wait_ms_is_over_the_place_is_given_up(void **state)
 
 /* S10: the answer to a cancelled ask may still grant; the cancel behind it
  * gives that back, so the engine must not believe it. */
-static void a_grant_behind_a_cancel_is_not_believed(void **state)
+TEST(a_grant_behind_a_cancel_is_not_believed)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
@@ -469,11 +437,10 @@ static void a_grant_behind_a_cancel_is_not_believed(void **state)
   peer_free(p);
 }
 
-static void a_cancel_is_repeated_until_it_is_answered(void **state)
+TEST(a_cancel_is_repeated_until_it_is_answered)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_cancel(p, "a");
   peer_expect(p, "cancel 1");
   peer_break(p, 0);
@@ -482,11 +449,10 @@ static void a_cancel_is_repeated_until_it_is_answered(void **state)
   peer_free(p);
 }
 
-static void a_cancel_before_the_connection_sends_nothing(void **state)
+TEST(a_cancel_before_the_connection_sends_nothing)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ 0 });
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
@@ -506,11 +472,10 @@ static void expect_it_is_asked(struct peer *p)
   peer_expect_nothing(p);
 }
 
-static void a_forged_grant_is_not_believed(void **state)
+TEST(a_forged_grant_is_not_believed)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_message(p, "grant " A ":1:%lld 30000 0 n", peer_server_us(p));
   expect_it_is_asked(p);
   peer_message(p, "grant:00000000000000000042 " A ":1:%lld 30000 0 n", peer_server_us(p));
@@ -521,11 +486,10 @@ static void a_forged_grant_is_not_believed(void **state)
 }
 
 /* What a server script of protocol version 1 sends is a reason to ask at once. */
-static void a_grant_without_a_nonce_is_found_by_asking(void **state)
+TEST(a_grant_without_a_nonce_is_found_by_asking)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_message(p, "grant " A ":1:60 30000 0 n");
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[2 %lld 30000 30000 60 0]", peer_server_us(p));
@@ -533,11 +497,10 @@ static void a_grant_without_a_nonce_is_found_by_asking(void **state)
   peer_free(p);
 }
 
-static void the_nonce_of_an_ask_does_not_help_another(void **state)
+TEST(the_nonce_of_an_ask_does_not_help_another)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
   peer_release(p, "a");
@@ -553,11 +516,10 @@ static void the_nonce_of_an_ask_does_not_help_another(void **state)
   peer_free(p);
 }
 
-static void a_grant_by_message_over_an_hour_ahead_is_not_believed_but_named(void **state)
+TEST(a_grant_by_message_over_an_hour_ahead_is_not_believed_but_named)
 {
   static const long long tokens[] = { 9007199254740900, 9007199254740985, 9007199254740992 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
     struct peer *p = peer_queued((struct wish){ 0 });
     char warning[64];
@@ -571,11 +533,10 @@ static void a_grant_by_message_over_an_hour_ahead_is_not_believed_but_named(void
 }
 
 /* As a client of version 1 may have left it: given back, and asked for again. */
-static void an_answer_with_a_token_that_no_clock_shows_becomes_no_hold_and_no_floor(void **state)
+TEST(an_answer_with_a_token_that_no_clock_shows_becomes_no_hold_and_no_floor)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[2 %lld 30000 30000 9007199254740985 0]", peer_server_us(p));
@@ -590,13 +551,12 @@ static void an_answer_with_a_token_that_no_clock_shows_becomes_no_hold_and_no_fl
 }
 
 /* The server's clock was set back by two hours: the fences of this name go on. */
-static void an_answer_with_a_token_far_ahead_is_believed_named_and_no_floor_for_others(void **s)
+TEST(an_answer_with_a_token_far_ahead_is_believed_named_and_no_floor_for_others)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
   long long token = peer_server_us(p) + 7200000000;
   char warning[64];
 
-  (void)s;
   peer_advance_to_command(p);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[1 %lld 30000 %lld]", peer_server_us(p), token);
@@ -619,11 +579,10 @@ static void an_answer_with_a_token_far_ahead_is_believed_named_and_no_floor_for_
 }
 
 /* A clock that was set back makes an old grant look like one that came after the last answer. */
-static void after_a_step_of_the_clock_a_grant_by_message_is_only_a_hint(void **state)
+TEST(after_a_step_of_the_clock_a_grant_by_message_is_only_a_hint)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p) - 7200000000);
@@ -657,9 +616,8 @@ static int commands_by(struct peer *p, int flood)
   return count;
 }
 
-static void a_flood_of_forged_messages_does_not_become_a_flood_of_commands(void **state)
+TEST(a_flood_of_forged_messages_does_not_become_a_flood_of_commands)
 {
-  (void)state;
   for (int flood = 0; flood < 4; flood++) {
     struct peer *p = peer_queued((struct wish){ 0 });
 
@@ -668,50 +626,4 @@ static void a_flood_of_forged_messages_does_not_become_a_flood_of_commands(void 
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_free_lock_costs_one_command_and_needs_no_inbox),
-    cmocka_unit_test(a_waiter_subscribes_before_it_is_queued),
-    cmocka_unit_test(a_forged_grant_is_not_believed),
-    cmocka_unit_test(a_grant_without_a_nonce_is_found_by_asking),
-    cmocka_unit_test(the_nonce_of_an_ask_does_not_help_another),
-    cmocka_unit_test(a_grant_by_message_over_an_hour_ahead_is_not_believed_but_named),
-    cmocka_unit_test(an_answer_with_a_token_that_no_clock_shows_becomes_no_hold_and_no_floor),
-    cmocka_unit_test(an_answer_with_a_token_far_ahead_is_believed_named_and_no_floor_for_others),
-    cmocka_unit_test(after_a_step_of_the_clock_a_grant_by_message_is_only_a_hint),
-    cmocka_unit_test(a_flood_of_forged_messages_does_not_become_a_flood_of_commands),
-    cmocka_unit_test(a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time),
-    cmocka_unit_test(a_grant_by_message_long_after_the_last_poll_is_renewed_at_once),
-    cmocka_unit_test(a_grant_for_an_ask_that_is_over_is_given_back),
-    cmocka_unit_test(a_grant_for_a_name_that_nobody_wants_is_given_back),
-    cmocka_unit_test(a_second_word_of_the_same_grant_is_ignored),
-    cmocka_unit_test(a_want_that_overtakes_the_grant_gives_nothing_back),
-    cmocka_unit_test(a_grant_older_than_what_the_server_told_since_is_ignored),
-    cmocka_unit_test(a_lost_grant_is_asked_for_again_by_the_same_number),
-    cmocka_unit_test(remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant),
-    cmocka_unit_test(a_grant_that_ended_on_its_way_is_given_back_and_asked_anew),
-    cmocka_unit_test(an_ended_ask_goes_on_under_a_new_number),
-    cmocka_unit_test(a_late_answer_is_sent_again_at_once),
-    cmocka_unit_test(the_first_in_the_queue_polls_within_a_second),
-    cmocka_unit_test(one_far_behind_polls_only_after_the_holders_lease),
-    cmocka_unit_test(a_lease_watched_for_its_whole_length_is_named),
-    cmocka_unit_test(a_renewal_of_the_holder_starts_the_watch_again),
-    cmocka_unit_test(after_a_step_of_the_servers_clock_the_estimate_is_withheld),
-    cmocka_unit_test(a_grant_after_a_long_silence_waits_for_its_renewal),
-    cmocka_unit_test(a_limit_that_ends_before_a_grant_is_confirmed_is_no_other_holder),
-    cmocka_unit_test(a_grant_that_its_renewal_does_not_confirm_is_asked_anew),
-    cmocka_unit_test(a_new_inbox_asks_again_at_once),
-    cmocka_unit_test(a_deaf_inbox_is_replaced),
-    cmocka_unit_test(a_try_that_meets_a_holder_is_busy),
-    cmocka_unit_test(a_try_on_a_lease_that_has_ended_asks_again_when_it_can_be_taken),
-    cmocka_unit_test(a_try_waits_for_the_end_of_a_lease_once),
-    cmocka_unit_test(a_try_without_time_for_the_end_of_a_lease_is_busy),
-    cmocka_unit_test(when_wait_ms_is_over_the_place_is_given_up),
-    cmocka_unit_test(a_grant_behind_a_cancel_is_not_believed),
-    cmocka_unit_test(a_cancel_is_repeated_until_it_is_answered),
-    cmocka_unit_test(a_cancel_before_the_connection_sends_nothing),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of what crosses on its way: answers to a lease that is over, grants whose message
  * was lost, refusals after a request that was served. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "peer.h"
 
@@ -14,11 +12,10 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static void a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold(void **state)
+TEST(a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " A ":1:60");
   peer_release(p, "a");
@@ -36,12 +33,11 @@ static void a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold(v
   peer_free(p);
 }
 
-static void an_answer_read_together_with_the_doubt_ends_the_doubt(void **state)
+TEST(an_answer_read_together_with_the_doubt_ends_the_doubt)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 4000 });
   char bytes[64];
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " A ":1:60");
   (void)snprintf(bytes, sizeof(bytes), "*3\r\n:%lld\r\n:0\r\n:4000\r\n", peer_server_us(p));
@@ -54,11 +50,10 @@ static void an_answer_read_together_with_the_doubt_ends_the_doubt(void **state)
   peer_free(p);
 }
 
-static void who_is_granted_while_a_renewal_is_overdue_is_told(void **state)
+TEST(who_is_granted_while_a_renewal_is_overdue_is_told)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 4000 });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .ttl_ms = 4000 });
   peer_connect(p, 1);
   peer_expect(p, "renew*");
@@ -75,11 +70,10 @@ static void who_is_granted_while_a_renewal_is_overdue_is_told(void **state)
 
 /* The message was lost, and the next poll finds the grant: it came after the last poll that
  * found none, so the place is kept, however long ago the first request was sent. */
-static void a_lost_message_does_not_cost_the_place(void **state)
+TEST(a_lost_message_does_not_cost_the_place)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   for (int i = 0; i < 5; i++) {
     peer_advance_to_command(p);
     peer_expect(p, "acquire " KEY " 1 w");
@@ -94,11 +88,10 @@ static void a_lost_message_does_not_cost_the_place(void **state)
   peer_free(p);
 }
 
-static void a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal(void **state)
+TEST(a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 3500);
   peer_connect(p, 0);
@@ -114,11 +107,10 @@ static void a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal(void
 /* Found by model/mutex.pml (CANCEL_RELEASES): the grant of the message was over unread, and the
  * poll that crossed it was granted anew. A release of the first would leave the second, for a
  * whole lease, to nobody. */
-static void who_cancels_what_is_being_confirmed_ends_the_whole_ask(void **state)
+TEST(who_cancels_what_is_being_confirmed_ends_the_whole_ask)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
 
-  (void)state;
   peer_stop_ms(p, 5500);
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
@@ -133,11 +125,10 @@ static void who_cancels_what_is_being_confirmed_ends_the_whole_ask(void **state)
   peer_free(p);
 }
 
-static void a_refused_poll_leaves_no_entry_behind(void **state)
+TEST(a_refused_poll_leaves_no_entry_behind)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "-NOPERM this user has no permissions");
@@ -149,11 +140,10 @@ static void a_refused_poll_leaves_no_entry_behind(void **state)
 }
 
 /* The copy may be granted behind the answer to the first: nobody would give it back. */
-static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
+TEST(a_try_that_was_sent_twice_is_cancelled_when_it_fails)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ .ttl_ms = 3000, .is_try = true });
   peer_connect(p, 0);
   peer_expect(p, "acquire " KEY " 1 t");
@@ -168,11 +158,10 @@ static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
   peer_free(p);
 }
 
-static void a_new_inbox_does_not_repeat_a_try_that_is_under_way(void **state)
+TEST(a_new_inbox_does_not_repeat_a_try_that_is_under_way)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "acquire*");
@@ -185,11 +174,10 @@ static void a_new_inbox_does_not_repeat_a_try_that_is_under_way(void **state)
   peer_free(p);
 }
 
-static void an_answer_from_before_the_subscription_does_not_make_it_deaf(void **state)
+TEST(an_answer_from_before_the_subscription_does_not_make_it_deaf)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "acquire*");
@@ -206,11 +194,10 @@ static void an_answer_from_before_the_subscription_does_not_make_it_deaf(void **
   peer_free(p);
 }
 
-static void a_grant_that_names_another_client_is_not_believed(void **state)
+TEST(a_grant_that_names_another_client_is_not_believed)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_hands_over(p, "grant " B ":1:60 3000 0 n");
   peer_expect_told_nothing(p);
   peer_message(p, "want " B ":7:60 n");
@@ -218,7 +205,7 @@ static void a_grant_that_names_another_client_is_not_believed(void **state)
   peer_free(p);
 }
 
-static void an_answer_with_impossible_times_is_no_answer(void **state)
+TEST(an_answer_with_impossible_times_is_no_answer)
 {
   static const char *const answers[] = {
     "[1 %lld 9000000 60]",                        /* more than was asked for */
@@ -229,7 +216,6 @@ static void an_answer_with_impossible_times_is_no_answer(void **state)
     "[3 %lld 3000 3000 'BBBBBBBBBBBBBBBBBBBBBB:9:18446744073709551615 0 0]",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     struct peer *p = peer_new();
 
@@ -245,22 +231,4 @@ static void an_answer_with_impossible_times_is_no_answer(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold),
-    cmocka_unit_test(an_answer_read_together_with_the_doubt_ends_the_doubt),
-    cmocka_unit_test(who_is_granted_while_a_renewal_is_overdue_is_told),
-    cmocka_unit_test(a_lost_message_does_not_cost_the_place),
-    cmocka_unit_test(a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal),
-    cmocka_unit_test(who_cancels_what_is_being_confirmed_ends_the_whole_ask),
-    cmocka_unit_test(a_refused_poll_leaves_no_entry_behind),
-    cmocka_unit_test(a_try_that_was_sent_twice_is_cancelled_when_it_fails),
-    cmocka_unit_test(a_new_inbox_does_not_repeat_a_try_that_is_under_way),
-    cmocka_unit_test(an_answer_from_before_the_subscription_does_not_make_it_deaf),
-    cmocka_unit_test(a_grant_that_names_another_client_is_not_believed),
-    cmocka_unit_test(an_answer_with_impossible_times_is_no_answer),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

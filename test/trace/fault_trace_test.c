@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of refusals: each error ends in the right retry or status. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -31,9 +29,8 @@ static void refused_with(const char *error, const char *told)
   peer_free(p);
 }
 
-static void each_refusal_has_its_own_status(void **state)
+TEST(each_refusal_has_its_own_status)
 {
-  (void)state;
   refused_with("-WRONGTYPE Operation against a key", "failed a DIBS_ERR_WRONG_TYPE");
   refused_with("-OOM command not allowed", "failed a DIBS_ERR_REFUSED");
   refused_with("-MISCONF Redis is configured to save", "failed a DIBS_ERR_REFUSED");
@@ -42,11 +39,10 @@ static void each_refusal_has_its_own_status(void **state)
   refused_with("-ERR something else", "failed a DIBS_ERR_SERVER");
 }
 
-static void no_script_is_answered_with_the_text(void **state)
+TEST(no_script_is_answered_with_the_text)
 {
   struct peer *p = asked((struct wish){ 0 });
 
-  (void)state;
   peer_answer(p, "-NOSCRIPT No matching script.");
   peer_expect(p, "text:acquire " KEY " 1 w");
   peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
@@ -60,11 +56,10 @@ static void no_script_is_answered_with_the_text(void **state)
   peer_free(p);
 }
 
-static void a_renewal_survives_a_flush_too(void **state)
+TEST(a_renewal_survives_a_flush_too)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 11200);
   peer_expect(p, "renew*");
   peer_answer(p, "-NOSCRIPT No matching script.");
@@ -72,13 +67,12 @@ static void a_renewal_survives_a_flush_too(void **state)
   peer_free(p);
 }
 
-static void loading_and_busy_are_asked_again_soon(void **state)
+TEST(loading_and_busy_are_asked_again_soon)
 {
   static const char *const errors[] = { "-LOADING Redis is loading", "-BUSY Redis is busy",
                                         "-TRYAGAIN Multiple keys", "-CLUSTERDOWN down" };
   struct peer *p = asked((struct wish){ 0 });
 
-  (void)state;
   for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
     peer_answer(p, "%s", errors[i]);
     peer_expect_nothing(p);
@@ -89,11 +83,10 @@ static void loading_and_busy_are_asked_again_soon(void **state)
   peer_free(p);
 }
 
-static void a_replica_is_left_and_named_after_the_connect_timeout(void **state)
+TEST(a_replica_is_left_and_named_after_the_connect_timeout)
 {
   struct peer *p = asked((struct wish){ 0 });
 
-  (void)state;
   peer_answer(p, "-READONLY You can't write against a read only replica.");
   for (int i = 0; i < 20; i++) {
     peer_advance_ms(p, 200);
@@ -109,11 +102,10 @@ static void a_replica_is_left_and_named_after_the_connect_timeout(void **state)
   peer_free(p);
 }
 
-static void without_a_server_it_is_unreachable_after_the_connect_timeout(void **state)
+TEST(without_a_server_it_is_unreachable_after_the_connect_timeout)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ 0 });
   for (int i = 0; i < 49; i++) {
     if (peer_wants(p, 0))
@@ -126,11 +118,10 @@ static void without_a_server_it_is_unreachable_after_the_connect_timeout(void **
   peer_free(p);
 }
 
-static void a_first_attempt_that_fails_late_does_not_begin_the_connect_timeout_again(void **state)
+TEST(a_first_attempt_that_fails_late_does_not_begin_the_connect_timeout_again)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ 0 });
   assert_true(peer_wants(p, 0));
   peer_advance_ms(p, 4900);
@@ -141,11 +132,10 @@ static void a_first_attempt_that_fails_late_does_not_begin_the_connect_timeout_a
   peer_free(p);
 }
 
-static void wait_ms_counts_also_without_a_server(void **state)
+TEST(wait_ms_counts_also_without_a_server)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ .wait_ms = 300 });
   peer_advance_ms(p, 299);
   peer_expect_told_nothing(p);
@@ -154,22 +144,20 @@ static void wait_ms_counts_also_without_a_server(void **state)
   peer_free(p);
 }
 
-static void asked_and_never_answered_is_unknown(void **state)
+TEST(asked_and_never_answered_is_unknown)
 {
   struct peer *p = asked((struct wish){ .wait_ms = 300 });
 
-  (void)state;
   peer_advance_ms(p, 300);
   peer_expect_told(p, "failed a DIBS_UNKNOWN");
   peer_expect(p, "cancel 1");
   peer_free(p);
 }
 
-static void a_server_that_answers_nothing_is_left_after_the_command_timeout(void **state)
+TEST(a_server_that_answers_nothing_is_left_after_the_command_timeout)
 {
   struct peer *p = asked((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 1999);
   assert_false(peer_wants(p, 0));
   peer_advance_ms(p, 50);
@@ -180,11 +168,10 @@ static void a_server_that_answers_nothing_is_left_after_the_command_timeout(void
 }
 
 /* Each new connection must not start the time of a try anew. */
-static void a_try_ends_also_where_connections_come_and_go(void **state)
+TEST(a_try_ends_also_where_connections_come_and_go)
 {
   struct peer *p = asked((struct wish){ .is_try = true });
 
-  (void)state;
   for (int i = 0; i < 45; i++) {
     peer_advance_ms(p, 100);
     peer_break(p, 0);
@@ -205,11 +192,10 @@ static void a_try_ends_also_where_connections_come_and_go(void **state)
   peer_free(p);
 }
 
-static void credentials_that_fail_end_the_wait_at_once(void **state)
+TEST(credentials_that_fail_end_the_wait_at_once)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ 0 });
   engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
   peer_advance_ms(p, 0);
@@ -217,23 +203,21 @@ static void credentials_that_fail_end_the_wait_at_once(void **state)
   peer_free(p);
 }
 
-static void nonsense_in_an_answer_breaks_the_connection(void **state)
+TEST(nonsense_in_an_answer_breaks_the_connection)
 {
   struct peer *p = asked((struct wish){ 0 });
 
-  (void)state;
   peer_answer(p, "[1 2]");
   peer_advance_ms(p, 0);
   peer_expect_told(p, "failed a DIBS_ERR_PROTOCOL");
   peer_free(p);
 }
 
-static void reconnects_back_off_to_a_second_and_no_further(void **state)
+TEST(reconnects_back_off_to_a_second_and_no_further)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 60000 });
   int tries = 0;
 
-  (void)state;
   peer_break(p, 0);
   for (int i = 0; i < 2000; i++) {
     peer_advance_ms(p, 10);
@@ -246,24 +230,4 @@ static void reconnects_back_off_to_a_second_and_no_further(void **state)
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_refusal_has_its_own_status),
-    cmocka_unit_test(no_script_is_answered_with_the_text),
-    cmocka_unit_test(a_renewal_survives_a_flush_too),
-    cmocka_unit_test(loading_and_busy_are_asked_again_soon),
-    cmocka_unit_test(a_replica_is_left_and_named_after_the_connect_timeout),
-    cmocka_unit_test(without_a_server_it_is_unreachable_after_the_connect_timeout),
-    cmocka_unit_test(a_first_attempt_that_fails_late_does_not_begin_the_connect_timeout_again),
-    cmocka_unit_test(wait_ms_counts_also_without_a_server),
-    cmocka_unit_test(asked_and_never_answered_is_unknown),
-    cmocka_unit_test(a_server_that_answers_nothing_is_left_after_the_command_timeout),
-    cmocka_unit_test(a_try_ends_also_where_connections_come_and_go),
-    cmocka_unit_test(credentials_that_fail_end_the_wait_at_once),
-    cmocka_unit_test(nonsense_in_an_answer_breaks_the_connection),
-    cmocka_unit_test(reconnects_back_off_to_a_second_and_no_further),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -5,13 +5,11 @@
 #ifndef TEST_FLEET_H
 #define TEST_FLEET_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "engine/engine.h"
 #include "script/script.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories with many servers: MOVED, ASK, maps that are wrong or not whole, primaries that
  * refuse. The slot of x is 16287, that of y 12222. */
+#include "tests.h"
 #include "fleet.h"
 
 static void grant(const struct peers *f, char *out, size_t size)
@@ -30,11 +31,10 @@ static void moved_to_2(struct peers *f, int port, const resp_reply *r, char *out
     do_as_asked(f, r, out, size);
 }
 
-static void a_name_that_moved_is_taken_where_it_is(void **state)
+TEST(a_name_that_moved_is_taken_where_it_is)
 {
   struct peers *f = peers_new("redis+cluster://h:1", moved_to_2);
 
-  (void)state;
   peers_lock(f, "x", NULL);
   peers_pass(f, 10);
   assert_string_equal(f->lines, "granted ");
@@ -56,12 +56,11 @@ static void on_its_way_to_2(struct peers *f, int port, const resp_reply *r, char
     do_as_asked(f, r, out, size);
 }
 
-static void a_slot_on_its_way_is_renewed_for_long_without_asking_for_the_map(void **state)
+TEST(a_slot_on_its_way_is_renewed_for_long_without_asking_for_the_map)
 {
   struct peers *f = peers_new("redis+cluster://h:1", on_its_way_to_2);
   int asked;
 
-  (void)state;
   peers_lock(f, "x", NULL);
   peers_pass(f, 100);
   assert_string_equal(f->lines, "granted ");
@@ -86,11 +85,10 @@ static void to_and_fro(struct peers *f, int port, const resp_reply *r, char *out
     snprintf(out, size, "+OK\r\n");
 }
 
-static void nodes_that_contradict_each_other_are_asked_with_pauses(void **state)
+TEST(nodes_that_contradict_each_other_are_asked_with_pauses)
 {
   struct peers *f = peers_new("redis+cluster://h:1", to_and_fro);
 
-  (void)state;
   peers_lock(f, "x", NULL);
   peers_pass(f, 10000);
   assert_string_equal(f->lines, "");
@@ -110,11 +108,10 @@ static void half_a_map(struct peers *f, int port, const resp_reply *r, char *out
     do_as_asked(f, r, out, size);
 }
 
-static void a_map_that_is_not_whole_is_asked_for_with_pauses(void **state)
+TEST(a_map_that_is_not_whole_is_asked_for_with_pauses)
 {
   struct peers *f = peers_new("redis+cluster://h:1", half_a_map);
 
-  (void)state;
   peers_lock(f, "x", NULL);
   peers_pass(f, 4900);
   assert_string_equal(f->lines, "");
@@ -139,12 +136,11 @@ static void two_nodes(struct peers *f, int port, const resp_reply *r, char *out,
     do_as_asked(f, r, out, size);
 }
 
-static void a_node_that_serves_nothing_any_more_is_left_alone(void **state)
+TEST(a_node_that_serves_nothing_any_more_is_left_alone)
 {
   struct peers *f = peers_new("redis+cluster://h:1,h:2", two_nodes);
   int before;
 
-  (void)state;
   peers_lock(f, "x", NULL);
   peers_pass(f, 100);
   assert_string_equal(f->lines, "granted ");
@@ -162,11 +158,10 @@ static void a_node_that_serves_nothing_any_more_is_left_alone(void **state)
   peers_free(f);
 }
 
-static void a_client_that_held_several_names_closes_at_once(void **state)
+TEST(a_client_that_held_several_names_closes_at_once)
 {
   struct peers *f = peers_new("redis+cluster://h:1", two_nodes);
 
-  (void)state;
   peers_lock(f, "x", "y");
   peers_pass(f, 100);
   assert_string_equal(f->lines, "granted ");
@@ -189,11 +184,10 @@ static void says_primary_and_refuses(struct peers *f, int port, const resp_reply
     snprintf(out, size, "-READONLY You can't write against a read only replica.\r\n");
 }
 
-static void a_primary_that_refuses_is_met_with_pauses(void **state)
+TEST(a_primary_that_refuses_is_met_with_pauses)
 {
   struct peers *f = peers_new("redis://h:1,h:2/0", says_primary_and_refuses);
 
-  (void)state;
   peers_lock(f, "x", NULL);
   peers_pass(f, 4000);
   assert_in_range(f->connects[1] + f->connects[2], 4, 100);
@@ -215,11 +209,10 @@ static void one_is_primary(struct peers *f, int port, const resp_reply *r, char 
              primary);
 }
 
-static void a_hold_goes_on_with_the_primary_that_was_promoted(void **state)
+TEST(a_hold_goes_on_with_the_primary_that_was_promoted)
 {
   struct peers *f = peers_new("redis://h:1,h:2/0", one_is_primary);
 
-  (void)state;
   peers_lock(f, "x", NULL);
   peers_pass(f, 300);
   assert_string_equal(f->lines, "granted ");
@@ -246,11 +239,10 @@ static void nobody_answers(struct peers *f, int port, const resp_reply *r, char 
   (void)size;
 }
 
-static void a_client_may_close_while_it_looks_for_servers(void **state)
+TEST(a_client_may_close_while_it_looks_for_servers)
 {
   struct peers *f = peers_new("redis+sentinel://h:1,h:2,h:3/mine/0", nobody_answers);
 
-  (void)state;
   f->is_dead[1] = true;
   peers_lock(f, "x", NULL);
   peers_pass(f, 300);
@@ -260,19 +252,4 @@ static void a_client_may_close_while_it_looks_for_servers(void **state)
   peers_free(f);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_name_that_moved_is_taken_where_it_is),
-    cmocka_unit_test(a_slot_on_its_way_is_renewed_for_long_without_asking_for_the_map),
-    cmocka_unit_test(nodes_that_contradict_each_other_are_asked_with_pauses),
-    cmocka_unit_test(a_map_that_is_not_whole_is_asked_for_with_pauses),
-    cmocka_unit_test(a_node_that_serves_nothing_any_more_is_left_alone),
-    cmocka_unit_test(a_client_that_held_several_names_closes_at_once),
-    cmocka_unit_test(a_primary_that_refuses_is_met_with_pauses),
-    cmocka_unit_test(a_hold_goes_on_with_the_primary_that_was_promoted),
-    cmocka_unit_test(a_client_may_close_while_it_looks_for_servers),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of holding: the watchdog, suspicion, loss. protocol.md 5. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -12,11 +10,10 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **state)
+TEST(the_watchdog_renews_at_a_third_and_counts_from_the_sending)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 8900);
   peer_expect_nothing(p);
   peer_advance_ms(p, 2300);
@@ -29,11 +26,10 @@ static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **st
 }
 
 /* Cut off, the holder is told once, and not after the deadline. */
-static void cut_off_it_is_lost_once_before_the_deadline(void **state)
+TEST(cut_off_it_is_lost_once_before_the_deadline)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_break(p, 0);
   peer_expect_told(p, "suspect a");
   peer_advance_ms(p, 3000 - 33 - 10);
@@ -48,11 +44,10 @@ static void cut_off_it_is_lost_once_before_the_deadline(void **state)
 }
 
 /* A failed renewal never ends the watchdog. */
-static void refused_renewals_are_tried_until_one_succeeds(void **state)
+TEST(refused_renewals_are_tried_until_one_succeeds)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_advance_ms(p, 1200);
   for (int i = 0; i < 5; i++) {
     peer_expect(p, "renew " A ":1:60");
@@ -70,11 +65,10 @@ static void refused_renewals_are_tried_until_one_succeeds(void **state)
 }
 
 /* Extend never creates; a gap in ownership is a loss. */
-static void a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void **state)
+TEST(a_renewal_that_is_not_ours_any_more_is_a_loss_at_once)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 11200);
   peer_expect(p, "renew*");
   peer_answer(p, "[%lld -1 0]", peer_server_us(p));
@@ -88,21 +82,19 @@ static void a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void **state)
 }
 
 /* The program slept through its lease: lost comes before anything else it may see. */
-static void a_stopped_process_learns_its_loss_first(void **state)
+TEST(a_stopped_process_learns_its_loss_first)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_stop_ms(p, 60000);
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_free(p);
 }
 
-static void a_late_answer_to_a_renewal_revives_nothing(void **state)
+TEST(a_late_answer_to_a_renewal_revives_nothing)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_advance_ms(p, 1200);
   peer_expect(p, "renew*");
   peer_stop_ms(p, 1900);
@@ -112,11 +104,10 @@ static void a_late_answer_to_a_renewal_revives_nothing(void **state)
 }
 
 /* After the release nothing is renewed, ever. */
-static void nothing_is_renewed_after_the_release(void **state)
+TEST(nothing_is_renewed_after_the_release)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release " A ":1:60");
   peer_answer(p, "1");
@@ -126,11 +117,10 @@ static void nothing_is_renewed_after_the_release(void **state)
   peer_free(p);
 }
 
-static void a_release_without_an_answer_is_not_followed_by_a_renewal(void **state)
+TEST(a_release_without_an_answer_is_not_followed_by_a_renewal)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_advance_ms(p, 1900);
@@ -138,11 +128,10 @@ static void a_release_without_an_answer_is_not_followed_by_a_renewal(void **stat
   peer_free(p);
 }
 
-static void max_hold_ends_renewal_and_the_hold(void **state)
+TEST(max_hold_ends_renewal_and_the_hold)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .max_hold_ms = 5000 });
 
-  (void)state;
   int64_t end = peer_now(p).ns + SPAN_MS(5000).ns;
 
   for (int i = 0; i < 4; i++) {
@@ -171,11 +160,10 @@ static void renews(struct peer *p, const char *pattern)
   peer_expect_told(p, "renewed a");
 }
 
-static void cut_off_it_is_warned_before_it_is_lost(void **state)
+TEST(cut_off_it_is_warned_before_it_is_lost)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .warn_ms = 1000 });
 
-  (void)state;
   peer_break(p, 0);
   peer_expect_told(p, "suspect a");
   peer_advance_ms(p, peer_valid_ms(p, "a") - 1000 - 1);
@@ -191,11 +179,10 @@ static void cut_off_it_is_warned_before_it_is_lost(void **state)
   peer_free(p);
 }
 
-static void renewed_in_time_it_is_not_warned(void **state)
+TEST(renewed_in_time_it_is_not_warned)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .warn_ms = 1000 });
 
-  (void)state;
   for (int i = 0; i < 5; i++)
     renews(p, "renew*");
   peer_expect_told_nothing(p);
@@ -203,11 +190,10 @@ static void renewed_in_time_it_is_not_warned(void **state)
 }
 
 /* Each end is warned of once; a renewal makes a new one. */
-static void a_renewal_after_the_warning_begins_anew(void **state)
+TEST(a_renewal_after_the_warning_begins_anew)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .warn_ms = 1000 });
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     bool is_warned = false;
 
@@ -229,14 +215,13 @@ static void a_renewal_after_the_warning_begins_anew(void **state)
 }
 
 /* Renewals do not move the end of a hold with max_hold. */
-static void the_end_by_max_hold_is_warned_of_once(void **state)
+TEST(the_end_by_max_hold_is_warned_of_once)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .max_hold_ms = 5000,
                                             .warn_ms = 1500 });
   int64_t end = peer_now(p).ns + SPAN_MS(5000).ns;
   int warnings = 0, renewals = 0;
 
-  (void)state;
   while (peer_now(p).ns < end - SPAN_MS(50).ns) {
     peer_advance_ms(p, 5);
     if (peer_try_expect(p, "renew*"))
@@ -254,11 +239,10 @@ static void the_end_by_max_hold_is_warned_of_once(void **state)
   peer_free(p);
 }
 
-static void a_fixed_lease_is_warned_of_too(void **state)
+TEST(a_fixed_lease_is_warned_of_too)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true, .warn_ms = 500 });
 
-  (void)state;
   peer_advance_ms(p, peer_valid_ms(p, "a") - 500 - 1);
   peer_expect_told_nothing(p);
   peer_advance_ms(p, 2);
@@ -268,11 +252,10 @@ static void a_fixed_lease_is_warned_of_too(void **state)
   peer_free(p);
 }
 
-static void after_a_release_nothing_is_warned_of(void **state)
+TEST(after_a_release_nothing_is_warned_of)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true, .warn_ms = 500 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_advance_ms(p, 900);
@@ -285,12 +268,11 @@ static void after_a_release_nothing_is_warned_of(void **state)
 }
 
 /* Also when the lease ends sooner than that at once. */
-static void an_inner_hold_has_a_warning_of_its_own(void **state)
+TEST(an_inner_hold_has_a_warning_of_its_own)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x", .ttl_ms = 3000, .is_fixed = true,
                                             .warn_ms = 200 });
 
-  (void)state;
   peer_advance_ms(p, 2000);
   peer_lock(p, "b", (struct wish){ .owner = "x", .ttl_ms = 3000, .warn_ms = 2000 });
   peer_expect_told(p, "granted b");
@@ -303,11 +285,10 @@ static void an_inner_hold_has_a_warning_of_its_own(void **state)
   peer_free(p);
 }
 
-static void a_fixed_lease_is_never_renewed(void **state)
+TEST(a_fixed_lease_is_never_renewed)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
 
-  (void)state;
   peer_advance_ms(p, 2900);
   peer_expect_nothing(p);
   peer_advance_ms(p, 70);
@@ -315,11 +296,10 @@ static void a_fixed_lease_is_never_renewed(void **state)
   peer_free(p);
 }
 
-static void a_fixed_lease_is_not_renewed_when_the_connection_comes_back(void **state)
+TEST(a_fixed_lease_is_not_renewed_when_the_connection_comes_back)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 1);
   peer_connect(p, 0);
@@ -327,11 +307,10 @@ static void a_fixed_lease_is_not_renewed_when_the_connection_comes_back(void **s
   peer_free(p);
 }
 
-static void a_new_connection_renews_at_once(void **state)
+TEST(a_new_connection_renews_at_once)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 0);
   peer_expect_told(p, "suspect a");
   peer_advance_ms(p, 1);
@@ -343,11 +322,10 @@ static void a_new_connection_renews_at_once(void **state)
 }
 
 /* The connection is there and silent. Do not wait for a whole lease. */
-static void a_silent_connection_is_replaced_within_a_quarter_of_the_ttl(void **state)
+TEST(a_silent_connection_is_replaced_within_a_quarter_of_the_ttl)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 4000 });
 
-  (void)state;
   peer_advance_ms(p, 1600);
   peer_expect(p, "renew*");
   peer_advance_ms(p, 1050);
@@ -360,11 +338,10 @@ static void a_silent_connection_is_replaced_within_a_quarter_of_the_ttl(void **s
   peer_free(p);
 }
 
-static void many_leases_are_renewed_by_one_command(void **state)
+TEST(many_leases_are_renewed_by_one_command)
 {
   struct peer *p = peer_held((struct wish){ .name = "n" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .name = "m" });
   peer_expect(p, "acquire*");
   peer_answer(p, "[1 %lld 30000 61]", peer_server_us(p));
@@ -376,11 +353,10 @@ static void many_leases_are_renewed_by_one_command(void **state)
   peer_free(p);
 }
 
-static void a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer(void **state)
+TEST(a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ 0 });         /* a local waiter opens the inbox */
   peer_connect(p, 1);
   peer_expect(p, "renew*");
@@ -394,11 +370,10 @@ static void a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer(void *
   peer_free(p);
 }
 
-static void a_forged_loss_costs_a_renewal_and_no_hold(void **state)
+TEST(a_forged_loss_costs_a_renewal_and_no_hold)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ 0 });
   peer_connect(p, 1);
   peer_expect(p, "renew*");
@@ -412,11 +387,10 @@ static void a_forged_loss_costs_a_renewal_and_no_hold(void **state)
   peer_free(p);
 }
 
-static void a_lost_message_for_another_lease_is_ignored(void **state)
+TEST(a_lost_message_for_another_lease_is_ignored)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ 0 });
   peer_connect(p, 1);
   peer_expect(p, "renew*");
@@ -427,34 +401,4 @@ static void a_lost_message_for_another_lease_is_ignored(void **state)
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_watchdog_renews_at_a_third_and_counts_from_the_sending),
-    cmocka_unit_test(cut_off_it_is_lost_once_before_the_deadline),
-    cmocka_unit_test(refused_renewals_are_tried_until_one_succeeds),
-    cmocka_unit_test(a_renewal_that_is_not_ours_any_more_is_a_loss_at_once),
-    cmocka_unit_test(a_stopped_process_learns_its_loss_first),
-    cmocka_unit_test(a_late_answer_to_a_renewal_revives_nothing),
-    cmocka_unit_test(nothing_is_renewed_after_the_release),
-    cmocka_unit_test(a_release_without_an_answer_is_not_followed_by_a_renewal),
-    cmocka_unit_test(max_hold_ends_renewal_and_the_hold),
-    cmocka_unit_test(cut_off_it_is_warned_before_it_is_lost),
-    cmocka_unit_test(renewed_in_time_it_is_not_warned),
-    cmocka_unit_test(a_renewal_after_the_warning_begins_anew),
-    cmocka_unit_test(the_end_by_max_hold_is_warned_of_once),
-    cmocka_unit_test(a_fixed_lease_is_warned_of_too),
-    cmocka_unit_test(after_a_release_nothing_is_warned_of),
-    cmocka_unit_test(an_inner_hold_has_a_warning_of_its_own),
-    cmocka_unit_test(a_fixed_lease_is_never_renewed),
-    cmocka_unit_test(a_fixed_lease_is_not_renewed_when_the_connection_comes_back),
-    cmocka_unit_test(a_new_connection_renews_at_once),
-    cmocka_unit_test(a_silent_connection_is_replaced_within_a_quarter_of_the_ttl),
-    cmocka_unit_test(many_leases_are_renewed_by_one_command),
-    cmocka_unit_test(a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer),
-    cmocka_unit_test(a_forged_loss_costs_a_renewal_and_no_hold),
-    cmocka_unit_test(a_lost_message_for_another_lease_is_ignored),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

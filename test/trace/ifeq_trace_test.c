@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of the release without a script, SET with IFEQ: when it is sent, and that the script
  * decides whenever it did nothing. doc/design/protocol.md 23. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -112,11 +110,10 @@ static struct peer *knowing(struct wish w)
   return p;
 }
 
-static void a_release_is_one_command_without_a_script(void **state)
+TEST(a_release_is_one_command_without_a_script)
 {
   struct peer *p = knowing((struct wish){ 0 });
 
-  (void)state;
   for (int i = 0; i < 3; i++) {
     released_without(p);
     peer_advance_ms(p, 1);
@@ -126,11 +123,10 @@ static void a_release_is_one_command_without_a_script(void **state)
   peer_end_clean(p);
 }
 
-static void without_the_answer_five_it_is_never_sent(void **state)
+TEST(without_the_answer_five_it_is_never_sent)
 {
   struct peer *p = first_held();
 
-  (void)state;
   for (int i = 0; i < 3; i++) {
     peer_release(p, "a");
     released_by_script(p, "1");
@@ -142,13 +138,12 @@ static void without_the_answer_five_it_is_never_sent(void **state)
 }
 
 /* The key was renewed by nobody, and yet it is another string: taken, or lost. */
-static void when_it_did_nothing_the_script_says_whose_the_lease_is(void **state)
+TEST(when_it_did_nothing_the_script_says_whose_the_lease_is)
 {
   static const char *const answers[] = { "1", "2", "[3 '" B ":1:99]" };
   static const char *const told[] = { "released a DIBS_OK", "released a DIBS_LOST",
                                       "released a DIBS_TAKEN" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
@@ -163,14 +158,13 @@ static void when_it_did_nothing_the_script_says_whose_the_lease_is(void **state)
 }
 
 /* A queue and a full server say nothing of the command: the next release tries it again. */
-static void a_queue_or_a_full_server_is_for_the_script(void **state)
+TEST(a_queue_or_a_full_server_is_for_the_script)
 {
   static const char *const refusals[] = {
     "-WRONGTYPE Operation against a key holding the wrong kind of value",
     "-OOM command not allowed when used memory > 'maxmemory'.",
     "-BUSY Redis is busy running a script." };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
@@ -185,13 +179,12 @@ static void a_queue_or_a_full_server_is_for_the_script(void **state)
 }
 
 /* Whatever its version promises: a proxy may be in between. */
-static void a_server_that_does_not_execute_it_is_not_asked_again(void **state)
+TEST(a_server_that_does_not_execute_it_is_not_asked_again)
 {
   static const char *const refusals[] = {
     "-ERR syntax error", "-NOPERM this user has no permissions to run the 'set' command",
     "-ERR unknown command 'SET', with args beginning with: " };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
@@ -206,11 +199,10 @@ static void a_server_that_does_not_execute_it_is_not_asked_again(void **state)
 }
 
 /* Another connection may be to another server. */
-static void a_new_connection_begins_with_the_script(void **state)
+TEST(a_new_connection_begins_with_the_script)
 {
   struct peer *p = knowing((struct wish){ 0 });
 
-  (void)state;
   peer_reconnect(p);
   peer_expect_told(p, "suspect a");
   peer_expect(p, "renew*");
@@ -226,11 +218,10 @@ static void a_new_connection_begins_with_the_script(void **state)
 
 /* It may have been executed: the script finds the lease, the memory of it, or another one; all
  * of these are a release. */
-static void a_release_whose_reply_was_lost_is_asked_as_script(void **state)
+TEST(a_release_whose_reply_was_lost_is_asked_as_script)
 {
   static const char *const answers[] = { "1", "2", "[3 '" B ":1:99]" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     struct peer *p = knowing((struct wish){ 0 });
 
@@ -241,11 +232,10 @@ static void a_release_whose_reply_was_lost_is_asked_as_script(void **state)
   }
 }
 
-static void a_lease_that_was_renewed_is_released_by_the_script(void **state)
+TEST(a_lease_that_was_renewed_is_released_by_the_script)
 {
   struct peer *p = knowing((struct wish){ .ttl_ms = 300 });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
   peer_answer(p, "[%lld 0 300]", peer_server_us(p));
@@ -255,11 +245,10 @@ static void a_lease_that_was_renewed_is_released_by_the_script(void **state)
 }
 
 /* Also while the renewal has no reply. */
-static void a_lease_that_may_have_been_renewed_is_released_by_the_script(void **state)
+TEST(a_lease_that_may_have_been_renewed_is_released_by_the_script)
 {
   struct peer *p = knowing((struct wish){ .ttl_ms = 300 });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
   peer_release(p, "a");
@@ -267,11 +256,10 @@ static void a_lease_that_may_have_been_renewed_is_released_by_the_script(void **
   ends_by_script(p);
 }
 
-static void a_grant_in_the_long_form_may_have_another_string(void **state)
+TEST(a_grant_in_the_long_form_may_have_another_string)
 {
   struct peer *p = knowing((struct wish){ 0 });
 
-  (void)state;
   released_without(p);
   asked(p, (struct wish){ .name = "n" });
   token = peer_server_us(p) + 5;
@@ -282,11 +270,10 @@ static void a_grant_in_the_long_form_may_have_another_string(void **state)
 }
 
 /* The server wrote flag 2 then, if it saw it as the client does. */
-static void in_doubt_the_script_is_asked(void **state)
+TEST(in_doubt_the_script_is_asked)
 {
   struct peer *p = knowing((struct wish){ 0 });
 
-  (void)state;
   peer_step_server_ms(p, 5000);
   peer_release(p, "a");
   peer_expect(p, ifeq("30000 30000 0 0"));     /* it does not know yet */
@@ -298,11 +285,10 @@ static void in_doubt_the_script_is_asked(void **state)
 }
 
 /* Lost by the client's clock, and still stored: it is given back like any other. */
-static void a_lease_that_its_client_lost_is_given_back(void **state)
+TEST(a_lease_that_its_client_lost_is_given_back)
 {
   struct peer *p = knowing((struct wish){ .ttl_ms = 300, .is_fixed = true });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, ifeq("300 300 0 0"));
@@ -312,22 +298,4 @@ static void a_lease_that_its_client_lost_is_given_back(void **state)
   peer_end_clean(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_release_is_one_command_without_a_script),
-    cmocka_unit_test(without_the_answer_five_it_is_never_sent),
-    cmocka_unit_test(when_it_did_nothing_the_script_says_whose_the_lease_is),
-    cmocka_unit_test(a_queue_or_a_full_server_is_for_the_script),
-    cmocka_unit_test(a_server_that_does_not_execute_it_is_not_asked_again),
-    cmocka_unit_test(a_new_connection_begins_with_the_script),
-    cmocka_unit_test(a_release_whose_reply_was_lost_is_asked_as_script),
-    cmocka_unit_test(a_lease_that_was_renewed_is_released_by_the_script),
-    cmocka_unit_test(a_lease_that_may_have_been_renewed_is_released_by_the_script),
-    cmocka_unit_test(a_grant_in_the_long_form_may_have_another_string),
-    cmocka_unit_test(in_doubt_the_script_is_asked),
-    cmocka_unit_test(a_lease_that_its_client_lost_is_given_back),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of release and close: outcome unknown is an outcome. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -12,11 +10,10 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static void a_held_lock_is_released(void **state)
+TEST(a_held_lock_is_released)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release " A ":1:60");
   peer_expect_told_nothing(p);
@@ -25,11 +22,10 @@ static void a_held_lock_is_released(void **state)
   peer_free(p);
 }
 
-static void a_release_that_finds_the_name_free_is_of_a_lost_lease(void **state)
+TEST(a_release_that_finds_the_name_free_is_of_a_lost_lease)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "2");
@@ -37,11 +33,10 @@ static void a_release_that_finds_the_name_free_is_of_a_lost_lease(void **state)
   peer_free(p);
 }
 
-static void a_lock_that_another_client_has_now_is_taken(void **state)
+TEST(a_lock_that_another_client_has_now_is_taken)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "[3 '" B ":4:90]");
@@ -49,11 +44,10 @@ static void a_lock_that_another_client_has_now_is_taken(void **state)
   peer_free(p);
 }
 
-static void after_a_loss_the_name_can_be_taken_again(void **state)
+TEST(after_a_loss_the_name_can_be_taken_again)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "2");
@@ -66,11 +60,10 @@ static void after_a_loss_the_name_can_be_taken_again(void **state)
 }
 
 /* The reply of the release is lost; the second one finds another holder. */
-static void not_yours_to_a_repeated_release_means_the_first_did_it(void **state)
+TEST(not_yours_to_a_repeated_release_means_the_first_did_it)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_break(p, 0);
@@ -82,11 +75,10 @@ static void not_yours_to_a_repeated_release_means_the_first_did_it(void **state)
   peer_free(p);
 }
 
-static void a_refused_release_was_not_executed_and_counts_as_no_first_one(void **state)
+TEST(a_refused_release_was_not_executed_and_counts_as_no_first_one)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "-BUSY Redis is busy running a script");
@@ -97,11 +89,10 @@ static void a_refused_release_was_not_executed_and_counts_as_no_first_one(void *
   peer_free(p);
 }
 
-static void a_release_without_an_answer_is_unknown_after_the_command_timeout(void **state)
+TEST(a_release_without_an_answer_is_unknown_after_the_command_timeout)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 0);
   peer_expect_told(p, "suspect a");
   peer_release(p, "a");
@@ -113,11 +104,10 @@ static void a_release_without_an_answer_is_unknown_after_the_command_timeout(voi
 }
 
 /* The library goes on trying after it answered "unknown". */
-static void an_unknown_release_is_still_delivered(void **state)
+TEST(an_unknown_release_is_still_delivered)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 0);
   peer_expect_told(p, "suspect a");
   peer_release(p, "a");
@@ -131,11 +121,10 @@ static void an_unknown_release_is_still_delivered(void **state)
   peer_free(p);
 }
 
-static void a_new_wish_waits_for_the_answer_to_the_release(void **state)
+TEST(a_new_wish_waits_for_the_answer_to_the_release)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_lock(p, "b", (struct wish){ 0 });
@@ -145,11 +134,10 @@ static void a_new_wish_waits_for_the_answer_to_the_release(void **state)
   peer_free(p);
 }
 
-static void a_lease_lost_by_the_deadline_is_still_given_back(void **state)
+TEST(a_lease_lost_by_the_deadline_is_still_given_back)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
 
-  (void)state;
   peer_advance_ms(p, 990);
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "release " A ":1:60");
@@ -161,11 +149,10 @@ static void a_lease_lost_by_the_deadline_is_still_given_back(void **state)
 }
 
 /* Lost is told 5 ms before the end: until then its holder may not have heard of it. */
-static void what_was_promised_is_not_given_away_before_its_end(void **state)
+TEST(what_was_promised_is_not_given_away_before_its_end)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
 
-  (void)state;
   peer_advance_ms(p, 1000 - 13 - 4);
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect_nothing(p);
@@ -178,11 +165,10 @@ static void what_was_promised_is_not_given_away_before_its_end(void **state)
   peer_free(p);
 }
 
-static void what_was_lost_is_given_back_by_close_at_once(void **state)
+TEST(what_was_lost_is_given_back_by_close_at_once)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
 
-  (void)state;
   peer_advance_ms(p, 1000 - 13 - 4);
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_close(p);
@@ -191,11 +177,10 @@ static void what_was_lost_is_given_back_by_close_at_once(void **state)
   peer_free(p);
 }
 
-static void close_releases_what_is_held_and_leaves_the_queues(void **state)
+TEST(close_releases_what_is_held_and_leaves_the_queues)
 {
   struct peer *p = peer_held((struct wish){ .name = "n" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .name = "m" });
   peer_expect(p, "acquire*");
   engine_close(peer_engine(p), peer_now(p));
@@ -212,11 +197,10 @@ static void close_releases_what_is_held_and_leaves_the_queues(void **state)
   peer_free(p);
 }
 
-static void closing_an_idle_client_ends_at_once(void **state)
+TEST(closing_an_idle_client_ends_at_once)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   engine_close(peer_engine(p), peer_now(p));
   peer_advance_ms(p, 0);
   peer_expect_told(p, "closed");
@@ -224,11 +208,10 @@ static void closing_an_idle_client_ends_at_once(void **state)
   peer_free(p);
 }
 
-static void a_stale_id_is_answered_stale(void **state)
+TEST(a_stale_id_is_answered_stale)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "1");
@@ -238,12 +221,11 @@ static void a_stale_id_is_answered_stale(void **state)
   peer_free(p);
 }
 
-static void a_detached_lease_is_left_alone_even_when_it_is_wanted(void **state)
+TEST(a_detached_lease_is_left_alone_even_when_it_is_wanted)
 {
   struct peer *p = peer_held((struct wish){ 0 });
   uint64_t id = 0;
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .name = "m" });    /* keeps an inbox */
   peer_expect(p, "acquire*");
   peer_answer(p, "[6 %lld]", peer_server_us(p));
@@ -287,9 +269,8 @@ static int refuse_for(struct peer *p, const char *command, const char *error, in
   return count;
 }
 
-static void a_refused_release_is_repeated_and_in_time_it_is_a_release(void **state)
+TEST(a_refused_release_is_repeated_and_in_time_it_is_a_release)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = peer_held((struct wish){ 0 });
 
@@ -306,9 +287,8 @@ static void a_refused_release_is_repeated_and_in_time_it_is_a_release(void **sta
   }
 }
 
-static void a_release_that_is_refused_for_long_is_unknown_and_goes_on(void **state)
+TEST(a_release_that_is_refused_for_long_is_unknown_and_goes_on)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = peer_held((struct wish){ 0 });
 
@@ -327,11 +307,10 @@ static void a_release_that_is_refused_for_long_is_unknown_and_goes_on(void **sta
   }
 }
 
-static void a_refused_release_is_not_repeated_after_the_end_of_its_lease(void **state)
+TEST(a_refused_release_is_not_repeated_after_the_end_of_its_lease)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   (void)refuse_for(p, "release*", refusals[0], 32000);
   peer_expect_told(p, "released a DIBS_UNKNOWN");
@@ -342,11 +321,10 @@ static void a_refused_release_is_not_repeated_after_the_end_of_its_lease(void **
 }
 
 /* The script ended the lease, and was not permitted to tell the next holder. */
-static void a_release_that_failed_inside_its_script_may_have_released(void **state)
+TEST(a_release_that_failed_inside_its_script_may_have_released)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "-NOPERM User u has no permissions to run the 'pexpire' command script: "
@@ -358,9 +336,8 @@ static void a_release_that_failed_inside_its_script_may_have_released(void **sta
   peer_free(p);
 }
 
-static void a_cancel_that_is_refused_is_repeated(void **state)
+TEST(a_cancel_that_is_refused_is_repeated)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = peer_queued((struct wish){ 0 });
 
@@ -377,11 +354,10 @@ static void a_cancel_that_is_refused_is_repeated(void **state)
 }
 
 /* As if it asked itself: "b" would be refused, too. */
-static void who_waits_for_a_release_that_is_forbidden_is_denied(void **state)
+TEST(who_waits_for_a_release_that_is_forbidden_is_denied)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_lock(p, "b", (struct wish){ 0 });
@@ -396,11 +372,10 @@ static void who_waits_for_a_release_that_is_forbidden_is_denied(void **state)
   peer_free(p);
 }
 
-static void a_forbidden_release_of_a_share_is_repeated(void **state)
+TEST(a_forbidden_release_of_a_share_is_repeated)
 {
   struct peer *p = peer_asked((struct wish){ .kind = LOCK_RWLOCK, .reads = true });
 
-  (void)state;
   peer_expect(p, "share_acquire*");
   peer_answer(p, "[1 %lld 30000 30000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
@@ -414,33 +389,4 @@ static void a_forbidden_release_of_a_share_is_repeated(void **state)
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_held_lock_is_released),
-    cmocka_unit_test(a_release_that_finds_the_name_free_is_of_a_lost_lease),
-    cmocka_unit_test(a_lock_that_another_client_has_now_is_taken),
-    cmocka_unit_test(after_a_loss_the_name_can_be_taken_again),
-    cmocka_unit_test(not_yours_to_a_repeated_release_means_the_first_did_it),
-    cmocka_unit_test(a_refused_release_was_not_executed_and_counts_as_no_first_one),
-    cmocka_unit_test(a_release_without_an_answer_is_unknown_after_the_command_timeout),
-    cmocka_unit_test(an_unknown_release_is_still_delivered),
-    cmocka_unit_test(a_new_wish_waits_for_the_answer_to_the_release),
-    cmocka_unit_test(a_lease_lost_by_the_deadline_is_still_given_back),
-    cmocka_unit_test(what_was_promised_is_not_given_away_before_its_end),
-    cmocka_unit_test(what_was_lost_is_given_back_by_close_at_once),
-    cmocka_unit_test(close_releases_what_is_held_and_leaves_the_queues),
-    cmocka_unit_test(closing_an_idle_client_ends_at_once),
-    cmocka_unit_test(a_stale_id_is_answered_stale),
-    cmocka_unit_test(a_detached_lease_is_left_alone_even_when_it_is_wanted),
-    cmocka_unit_test(a_refused_release_is_repeated_and_in_time_it_is_a_release),
-    cmocka_unit_test(a_release_that_is_refused_for_long_is_unknown_and_goes_on),
-    cmocka_unit_test(a_refused_release_is_not_repeated_after_the_end_of_its_lease),
-    cmocka_unit_test(a_release_that_failed_inside_its_script_may_have_released),
-    cmocka_unit_test(a_cancel_that_is_refused_is_repeated),
-    cmocka_unit_test(who_waits_for_a_release_that_is_forbidden_is_denied),
-    cmocka_unit_test(a_forbidden_release_of_a_share_is_repeated),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

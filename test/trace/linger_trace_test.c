@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of leases that linger: kept idle for the next who wants them here, and let go as
  * soon as somebody elsewhere does, or could unheard. doc/design/protocol.md 11. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -48,12 +46,11 @@ static void released(struct peer *p)
   peer_free(p);
 }
 
-static void it_is_taken_again_without_a_word_and_with_a_higher_fence(void **state)
+TEST(it_is_taken_again_without_a_word_and_with_a_higher_fence)
 {
   struct peer *p = idle();
   uint64_t fence = 60 * 1024;
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told(p, "granted b");
   peer_expect_nothing(p);
@@ -61,11 +58,10 @@ static void it_is_taken_again_without_a_word_and_with_a_higher_fence(void **stat
   peer_free(p);
 }
 
-static void it_ends_when_its_time_is_over(void **state)
+TEST(it_ends_when_its_time_is_over)
 {
   struct peer *p = idle();
 
-  (void)state;
   for (int i = 0; i < 1999; i++) {
     peer_advance_ms(p, 1);
     if (peer_try_expect(p, "renew " L))
@@ -77,11 +73,10 @@ static void it_ends_when_its_time_is_over(void **state)
 
 /* Whoever has the token may release by it when the hold is long released: that must not end
  * the hold of somebody else. */
-static void a_lease_whose_token_was_written_does_not_linger(void **state)
+TEST(a_lease_whose_token_was_written_does_not_linger)
 {
   struct peer *p = held();
 
-  (void)state;
   assert_true(engine_keep_alone(peer_engine(p), peer_id(p, "a")));
   peer_release(p, "a");
   peer_expect(p, "release " L);
@@ -90,11 +85,10 @@ static void a_lease_whose_token_was_written_does_not_linger(void **state)
   peer_free(p);
 }
 
-static void a_lease_whose_token_was_written_is_not_handed_over(void **state)
+TEST(a_lease_whose_token_was_written_is_not_handed_over)
 {
   struct peer *p = held();
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ LINGERS });
   assert_true(engine_keep_alone(peer_engine(p), peer_id(p, "a")));
   peer_release(p, "a");
@@ -110,21 +104,19 @@ static void a_lease_whose_token_was_written_is_not_handed_over(void **state)
   peer_free(p);
 }
 
-static void a_want_ends_it_at_once(void **state)
+TEST(a_want_ends_it_at_once)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_message(p, "want " L " n");
   released(p);
 }
 
 /* The want is about the idle lease; by then it is in use, and its next release tells. */
-static void a_want_during_a_local_reacquire_is_met_by_the_next_release(void **state)
+TEST(a_want_during_a_local_reacquire_is_met_by_the_next_release)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told(p, "granted b");
   peer_message(p, "want " L " n");
@@ -136,11 +128,10 @@ static void a_want_during_a_local_reacquire_is_met_by_the_next_release(void **st
   peer_free(p);
 }
 
-static void who_comes_when_it_is_being_let_go_asks_the_server(void **state)
+TEST(who_comes_when_it_is_being_let_go_asks_the_server)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_message(p, "want " L " n");
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told_nothing(p);
@@ -150,20 +141,18 @@ static void who_comes_when_it_is_being_let_go_asks_the_server(void **state)
   peer_free(p);
 }
 
-static void a_lost_inbox_ends_it(void **state)
+TEST(a_lost_inbox_ends_it)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_break(p, 1);
   released(p);
 }
 
-static void without_an_inbox_it_does_not_begin(void **state)
+TEST(without_an_inbox_it_does_not_begin)
 {
   struct peer *p = held();
 
-  (void)state;
   peer_break(p, 1);
   peer_release(p, "a");
   peer_expect(p, "release " L);
@@ -173,22 +162,20 @@ static void without_an_inbox_it_does_not_begin(void **state)
 }
 
 /* The want was lost with the old inbox; the renewal that its return asked for tells. */
-static void a_renewal_that_tells_of_waiters_ends_it(void **state)
+TEST(a_renewal_that_tells_of_waiters_ends_it)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " L);
   peer_answer(p, "[%lld 1 3000]", peer_server_us(p));
   released(p);
 }
 
-static void while_the_link_is_lost_it_is_taken_in_doubt_and_only_while_it_lasts(void **state)
+TEST(while_the_link_is_lost_it_is_taken_in_doubt_and_only_while_it_lasts)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 1500);
   peer_lock(p, "b", (struct wish){ LINGERS });
@@ -200,11 +187,10 @@ static void while_the_link_is_lost_it_is_taken_in_doubt_and_only_while_it_lasts(
   peer_free(p);
 }
 
-static void one_that_is_nearly_over_is_not_taken(void **state)
+TEST(one_that_is_nearly_over_is_not_taken)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 1990);
   peer_lock(p, "b", (struct wish){ LINGERS });
@@ -216,23 +202,21 @@ static void one_that_is_nearly_over_is_not_taken(void **state)
   peer_free(p);
 }
 
-static void a_renewal_that_finds_it_gone_ends_it_silently(void **state)
+TEST(a_renewal_that_finds_it_gone_ends_it_silently)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " L);
   peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   released(p);
 }
 
-static void a_refused_renewal_is_repeated_until_the_end(void **state)
+TEST(a_refused_renewal_is_repeated_until_the_end)
 {
   struct peer *p = idle();
   int refusals = 0;
 
-  (void)state;
   for (int i = 0; i < 1999; i++) {
     peer_advance_ms(p, 1);
     if (peer_try_expect(p, "renew " L)) {
@@ -246,11 +230,10 @@ static void a_refused_renewal_is_repeated_until_the_end(void **state)
 }
 
 /* Who came back while a renewal of the idle lease was on its way is told what it says. */
-static void a_lease_lost_under_the_renewal_of_its_idle_time_is_lost_to_its_taker(void **state)
+TEST(a_lease_lost_under_the_renewal_of_its_idle_time_is_lost_to_its_taker)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " L);
   peer_lock(p, "b", (struct wish){ LINGERS });
@@ -261,11 +244,10 @@ static void a_lease_lost_under_the_renewal_of_its_idle_time_is_lost_to_its_taker
   peer_free(p);
 }
 
-static void close_gives_it_back(void **state)
+TEST(close_gives_it_back)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_close(p);
   peer_expect(p, "release " L);
   peer_answer(p, "1");
@@ -273,11 +255,10 @@ static void close_gives_it_back(void **state)
   peer_free(p);
 }
 
-static void a_broken_one_is_not_taken_again(void **state)
+TEST(a_broken_one_is_not_taken_again)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_message(p, "lost " L " n");
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told_nothing(p);
@@ -287,11 +268,10 @@ static void a_broken_one_is_not_taken_again(void **state)
   peer_free(p);
 }
 
-static void a_fixed_wish_does_not_take_it(void **state)
+TEST(a_fixed_wish_does_not_take_it)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .ttl_ms = 3000, .is_fixed = true });
   peer_expect_told_nothing(p);
   peer_expect(p, "release " L);
@@ -301,40 +281,14 @@ static void a_fixed_wish_does_not_take_it(void **state)
 }
 
 /* Longer than the lease, then taken in the same breath: the end comes first. */
-static void a_process_that_slept_through_it_does_not_take_it(void **state)
+TEST(a_process_that_slept_through_it_does_not_take_it)
 {
   struct peer *p = idle();
 
-  (void)state;
   peer_stop_ms(p, 3500);
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told_nothing(p);
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_is_taken_again_without_a_word_and_with_a_higher_fence),
-    cmocka_unit_test(it_ends_when_its_time_is_over),
-    cmocka_unit_test(a_lease_whose_token_was_written_does_not_linger),
-    cmocka_unit_test(a_lease_whose_token_was_written_is_not_handed_over),
-    cmocka_unit_test(a_want_ends_it_at_once),
-    cmocka_unit_test(a_want_during_a_local_reacquire_is_met_by_the_next_release),
-    cmocka_unit_test(who_comes_when_it_is_being_let_go_asks_the_server),
-    cmocka_unit_test(a_lost_inbox_ends_it),
-    cmocka_unit_test(without_an_inbox_it_does_not_begin),
-    cmocka_unit_test(a_renewal_that_tells_of_waiters_ends_it),
-    cmocka_unit_test(while_the_link_is_lost_it_is_taken_in_doubt_and_only_while_it_lasts),
-    cmocka_unit_test(one_that_is_nearly_over_is_not_taken),
-    cmocka_unit_test(a_renewal_that_finds_it_gone_ends_it_silently),
-    cmocka_unit_test(a_refused_renewal_is_repeated_until_the_end),
-    cmocka_unit_test(a_lease_lost_under_the_renewal_of_its_idle_time_is_lost_to_its_taker),
-    cmocka_unit_test(close_gives_it_back),
-    cmocka_unit_test(a_broken_one_is_not_taken_again),
-    cmocka_unit_test(a_fixed_wish_does_not_take_it),
-    cmocka_unit_test(a_process_that_slept_through_it_does_not_take_it),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of holders that listen for the end of their lease: an administrator's break is
  * learned at once, however long the ttl is. protocol.md 5. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdint.h>
 
 #include <dibs/client.h>
 
@@ -39,11 +36,10 @@ static struct peer *listening(struct wish w)
   return p;
 }
 
-static void a_short_hold_costs_no_subscription(void **state)
+TEST(a_short_hold_costs_no_subscription)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 400);
   assert_false(peer_wants(p, 1));
   peer_release(p, "a");
@@ -55,11 +51,10 @@ static void a_short_hold_costs_no_subscription(void **state)
   peer_free(p);
 }
 
-static void a_break_is_learned_at_once(void **state)
+TEST(a_break_is_learned_at_once)
 {
   struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS });
 
-  (void)state;
   is_confirmed(p, HOUR_MS);
   peer_expect_told(p, "renewed a");
   peer_advance_ms(p, 60000);
@@ -69,21 +64,19 @@ static void a_break_is_learned_at_once(void **state)
   peer_free(p);
 }
 
-static void a_break_before_the_subscription_is_learned_with_it(void **state)
+TEST(a_break_before_the_subscription_is_learned_with_it)
 {
   struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS });
 
-  (void)state;
   is_broken(p);
   peer_free(p);
 }
 
 /* `n` and `{n}` have one key: a release by the other name would end this lease. */
-static void a_message_in_another_spelling_is_about_the_same_lease(void **state)
+TEST(a_message_in_another_spelling_is_about_the_same_lease)
 {
   struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS });
 
-  (void)state;
   is_confirmed(p, HOUR_MS);
   peer_expect_told(p, "renewed a");
   peer_message(p, "want " LEASE " {n}");
@@ -94,12 +87,11 @@ static void a_message_in_another_spelling_is_about_the_same_lease(void **state)
 }
 
 /* The renewal that asks leaves the end where it was. */
-static void a_fixed_lease_listens_and_is_not_renewed(void **state)
+TEST(a_fixed_lease_listens_and_is_not_renewed)
 {
   struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS, .is_fixed = true });
   int64_t valid_ms = peer_valid_ms(p, "a");
 
-  (void)state;
   is_confirmed(p, HOUR_MS - 600);
   peer_expect_told_nothing(p);
   assert_true(peer_valid_ms(p, "a") <= valid_ms);
@@ -110,11 +102,10 @@ static void a_fixed_lease_listens_and_is_not_renewed(void **state)
 }
 
 /* And warns of nothing, as nothing waits. */
-static void a_refused_inbox_leaves_the_hold_as_it_is(void **state)
+TEST(a_refused_inbox_leaves_the_hold_as_it_is)
 {
   const char *const refusals[] = { "-ERR unknown command 'SUBSCRIBE'", "-NOPERM no channels" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
     struct peer *p = peer_held((struct wish){ .ttl_ms = 12000 });
 
@@ -131,16 +122,4 @@ static void a_refused_inbox_leaves_the_hold_as_it_is(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_short_hold_costs_no_subscription),
-    cmocka_unit_test(a_break_is_learned_at_once),
-    cmocka_unit_test(a_break_before_the_subscription_is_learned_with_it),
-    cmocka_unit_test(a_message_in_another_spelling_is_about_the_same_lease),
-    cmocka_unit_test(a_fixed_lease_listens_and_is_not_renewed),
-    cmocka_unit_test(a_refused_inbox_leaves_the_hold_as_it_is),
-  };
-
-  return cmocka_run_group_tests_name("listening", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories inside one process: re-entry, local queue, bounded hand-over. protocol.md 6. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -12,11 +10,10 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static void the_owner_re_enters_without_a_word_to_the_server(void **state)
+TEST(the_owner_re_enters_without_a_word_to_the_server)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x" });
   peer_expect_told(p, "granted b");
   assert_int_equal(peer_fence(p, "a"), peer_fence(p, "b"));
@@ -29,11 +26,10 @@ static void the_owner_re_enters_without_a_word_to_the_server(void **state)
 }
 
 /* Its token would end the other hold, which goes on. */
-static void one_of_two_holds_of_an_owner_cannot_be_detached(void **state)
+TEST(one_of_two_holds_of_an_owner_cannot_be_detached)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x" });
   peer_expect_told(p, "granted b");
   assert_int_equal(peer_detach(p, "a"), DIBS_ERR_ARGUMENT);
@@ -45,11 +41,10 @@ static void one_of_two_holds_of_an_owner_cannot_be_detached(void **state)
   peer_end_clean(p);
 }
 
-static void another_owner_of_the_same_client_waits(void **state)
+TEST(another_owner_of_the_same_client_waits)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "y" });
   peer_lock(p, "c", (struct wish){ .owner = "y", .is_try = true });
   peer_expect_told(p, "failed c DIBS_BUSY");
@@ -57,11 +52,10 @@ static void another_owner_of_the_same_client_waits(void **state)
   peer_free(p);
 }
 
-static void nobody_is_an_owner_without_a_key(void **state)
+TEST(nobody_is_an_owner_without_a_key)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .is_try = true });
   peer_expect_told(p, "failed b DIBS_BUSY");
   peer_free(p);
@@ -82,11 +76,10 @@ static struct peer *try_behind_an_ask(struct wish first)
   return p;
 }
 
-static void a_try_behind_a_waiter_is_busy_only_when_the_server_has_said_so(void **state)
+TEST(a_try_behind_a_waiter_is_busy_only_when_the_server_has_said_so)
 {
   struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed b DIBS_BUSY");
   peer_lock(p, "c", (struct wish){ TRY });        /* that is known now */
@@ -95,11 +88,10 @@ static void a_try_behind_a_waiter_is_busy_only_when_the_server_has_said_so(void 
   peer_free(p);
 }
 
-static void a_try_behind_a_waiter_that_is_granted_is_busy(void **state)
+TEST(a_try_behind_a_waiter_that_is_granted_is_busy)
 {
   struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_answer(p, "60");
   peer_expect_told(p, "granted a");
   peer_expect_told(p, "failed b DIBS_BUSY");
@@ -107,22 +99,20 @@ static void a_try_behind_a_waiter_that_is_granted_is_busy(void **state)
   peer_free(p);
 }
 
-static void a_try_of_the_owner_that_is_granted_meanwhile_re_enters(void **state)
+TEST(a_try_of_the_owner_that_is_granted_meanwhile_re_enters)
 {
   struct peer *p = try_behind_an_ask((struct wish){ .owner = "t" });
 
-  (void)state;
   peer_answer(p, "60");
   peer_expect_told(p, "granted a");
   peer_expect_told(p, "granted b");
   peer_free(p);
 }
 
-static void a_try_behind_a_waiter_of_a_server_that_cannot_decide_is_not_busy(void **state)
+TEST(a_try_behind_a_waiter_of_a_server_that_cannot_decide_is_not_busy)
 {
   struct peer *p = try_behind_an_ask((struct wish){ .owner = "x", .wait_ms = 20000 });
 
-  (void)state;
   peer_answer(p, "-CLUSTERDOWN The cluster is down");
   for (int i = 0; i < 510 && !peer_try_told(p, "failed a DIBS_ERR_UNREACHABLE"); i++) {
     peer_expect_told_nothing(p);
@@ -134,11 +124,10 @@ static void a_try_behind_a_waiter_of_a_server_that_cannot_decide_is_not_busy(voi
   peer_free(p);
 }
 
-static void a_try_behind_a_queued_waiter_without_a_server_is_not_busy(void **state)
+TEST(a_try_behind_a_queued_waiter_without_a_server_is_not_busy)
 {
   struct peer *p = peer_queued((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_break(p, 0);
   peer_lock(p, "b", (struct wish){ TRY });
   peer_expect_told_nothing(p);
@@ -153,11 +142,10 @@ static void a_try_behind_a_queued_waiter_without_a_server_is_not_busy(void **sta
 }
 
 /* The waiter gives up; its entry in the queue is not one of the try. */
-static void a_try_that_is_left_alone_in_the_queue_is_busy_and_leaves_it(void **state)
+TEST(a_try_that_is_left_alone_in_the_queue_is_busy_and_leaves_it)
 {
   struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect_told_nothing(p);
@@ -167,11 +155,10 @@ static void a_try_that_is_left_alone_in_the_queue_is_busy_and_leaves_it(void **s
   peer_free(p);
 }
 
-static void a_try_that_is_left_alone_gets_the_name_if_it_is_free(void **state)
+TEST(a_try_that_is_left_alone_gets_the_name_if_it_is_free)
 {
   struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_answer(p, "60");
@@ -180,11 +167,10 @@ static void a_try_that_is_left_alone_gets_the_name_if_it_is_free(void **state)
 }
 
 /* One answer ends all tries that began before it was asked for, and no later one. */
-static void tries_share_an_answer_that_was_asked_for_after_they_began(void **state)
+TEST(tries_share_an_answer_that_was_asked_for_after_they_began)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ .is_try = true, .owner = "x" });
   peer_lock(p, "b", (struct wish){ TRY });
   peer_connect(p, 0);
@@ -202,11 +188,10 @@ static void tries_share_an_answer_that_was_asked_for_after_they_began(void **sta
   peer_free(p);
 }
 
-static void no_reentry_is_refused_at_once(void **state)
+TEST(no_reentry_is_refused_at_once)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x", .no_reentry = true });
   peer_expect_told(p, "failed b DIBS_WOULD_DEADLOCK");
   peer_expect_nothing(p);
@@ -214,7 +199,7 @@ static void no_reentry_is_refused_at_once(void **state)
 }
 
 /* The lease of the outermost hold, and what an inner hold wants of its end. */
-static void an_inner_hold_has_the_end_that_it_wants_or_is_refused(void **state)
+TEST(an_inner_hold_has_the_end_that_it_wants_or_is_refused)
 {
   static const struct { struct wish outer, inner; bool is_granted; } rows[] = {
     { { .ttl_ms = 3000 }, { .is_fixed = true, .ttl_ms = 3000 }, false },
@@ -228,7 +213,6 @@ static void an_inner_hold_has_the_end_that_it_wants_or_is_refused(void **state)
     { { .ttl_ms = 3000, .is_fixed = true }, { .ttl_ms = 3000, .max_hold_ms = 3000 }, true },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct wish outer = rows[i].outer, inner = rows[i].inner;
     struct peer *p;
@@ -242,11 +226,10 @@ static void an_inner_hold_has_the_end_that_it_wants_or_is_refused(void **state)
   }
 }
 
-static void re_entry_with_a_longer_ttl_lengthens_the_lease(void **state)
+TEST(re_entry_with_a_longer_ttl_lengthens_the_lease)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x", .ttl_ms = 1000 });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x", .ttl_ms = 9000 });
   peer_expect(p, "renew " A ":1:60");
   peer_answer(p, "[%lld 0 9000]", peer_server_us(p));
@@ -273,11 +256,10 @@ static struct peer *held_with_inbox(void)
 }
 
 /* It would block the name for 30 s if the process died now, and b wants 3 s for that. */
-static void a_lease_is_not_passed_to_a_waiter_with_a_shorter_ttl_before_its_last_part(void **state)
+TEST(a_lease_is_not_passed_to_a_waiter_with_a_shorter_ttl_before_its_last_part)
 {
   static const struct { int after_ms; bool passes; } rows[] = { { 0, false }, { 27500, true } };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     struct peer *p = held_before((struct wish){ .ttl_ms = 3000 });
 
@@ -293,11 +275,10 @@ static void a_lease_is_not_passed_to_a_waiter_with_a_shorter_ttl_before_its_last
   }
 }
 
-static void the_next_waiter_of_the_process_gets_it_without_the_server(void **state)
+TEST(the_next_waiter_of_the_process_gets_it_without_the_server)
 {
   struct peer *p = held_with_inbox();
 
-  (void)state;
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_OK");
   peer_expect_told(p, "granted b");
@@ -306,12 +287,11 @@ static void the_next_waiter_of_the_process_gets_it_without_the_server(void **sta
   peer_free(p);
 }
 
-static void with_waiters_elsewhere_at_most_sixteen_in_a_row(void **state)
+TEST(with_waiters_elsewhere_at_most_sixteen_in_a_row)
 {
   struct peer *p = held_with_inbox();
   int count = 0;
 
-  (void)state;
   peer_message(p, "want " A ":1:60 n");
   for (count = 0; count < 100; count++) {
     const char *holder = count % 2 ? "b" : "a", *next = count % 2 ? "a" : "b";
@@ -331,11 +311,10 @@ static void with_waiters_elsewhere_at_most_sixteen_in_a_row(void **state)
   peer_free(p);
 }
 
-static void with_waiters_elsewhere_ten_milliseconds_end_it_too(void **state)
+TEST(with_waiters_elsewhere_ten_milliseconds_end_it_too)
 {
   struct peer *p = held_with_inbox();
 
-  (void)state;
   peer_message(p, "want " A ":1:60 n");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_OK");
@@ -347,13 +326,12 @@ static void with_waiters_elsewhere_ten_milliseconds_end_it_too(void **state)
   peer_free(p);
 }
 
-static void alone_the_process_hands_over_until_the_local_numbers_end(void **state)
+TEST(alone_the_process_hands_over_until_the_local_numbers_end)
 {
   struct peer *p = held_with_inbox();
   uint64_t before = peer_fence(p, "a");
   int count;
 
-  (void)state;
   for (count = 0; count < 1023; count++) {
     const char *holder = count % 2 ? "b" : "a", *next = count % 2 ? "a" : "b";
     char line[32];
@@ -372,11 +350,10 @@ static void alone_the_process_hands_over_until_the_local_numbers_end(void **stat
   peer_free(p);
 }
 
-static void a_fixed_lease_is_never_passed_on_inside(void **state)
+TEST(a_fixed_lease_is_never_passed_on_inside)
 {
   struct peer *p = peer_held((struct wish){ .is_fixed = true });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ 0 });
   peer_release(p, "a");
   peer_expect(p, "release " A ":1:60");
@@ -385,11 +362,10 @@ static void a_fixed_lease_is_never_passed_on_inside(void **state)
   peer_free(p);
 }
 
-static void a_thousand_waiting_threads_are_one_ask(void **state)
+TEST(a_thousand_waiting_threads_are_one_ask)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   for (int i = 0; i < 50; i++) {
     static char names[50][8];
     snprintf(names[i], sizeof(names[i]), "w%d", i);
@@ -401,11 +377,10 @@ static void a_thousand_waiting_threads_are_one_ask(void **state)
   peer_free(p);
 }
 
-static void when_the_hold_is_lost_the_next_waiter_asks_anew(void **state)
+TEST(when_the_hold_is_lost_the_next_waiter_asks_anew)
 {
   struct peer *p = held_with_inbox();
 
-  (void)state;
   peer_message(p, "lost " A ":1:60 n");
   peer_expect(p, "renew " A ":1:60");
   peer_answer(p, "[%lld -1 0]", peer_server_us(p));
@@ -420,33 +395,4 @@ static void when_the_hold_is_lost_the_next_waiter_asks_anew(void **state)
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_owner_re_enters_without_a_word_to_the_server),
-    cmocka_unit_test(one_of_two_holds_of_an_owner_cannot_be_detached),
-    cmocka_unit_test(an_inner_hold_has_the_end_that_it_wants_or_is_refused),
-    cmocka_unit_test(another_owner_of_the_same_client_waits),
-    cmocka_unit_test(nobody_is_an_owner_without_a_key),
-    cmocka_unit_test(a_try_behind_a_waiter_is_busy_only_when_the_server_has_said_so),
-    cmocka_unit_test(a_try_behind_a_waiter_that_is_granted_is_busy),
-    cmocka_unit_test(a_try_of_the_owner_that_is_granted_meanwhile_re_enters),
-    cmocka_unit_test(a_try_behind_a_waiter_of_a_server_that_cannot_decide_is_not_busy),
-    cmocka_unit_test(a_try_behind_a_queued_waiter_without_a_server_is_not_busy),
-    cmocka_unit_test(a_try_that_is_left_alone_in_the_queue_is_busy_and_leaves_it),
-    cmocka_unit_test(a_try_that_is_left_alone_gets_the_name_if_it_is_free),
-    cmocka_unit_test(tries_share_an_answer_that_was_asked_for_after_they_began),
-    cmocka_unit_test(no_reentry_is_refused_at_once),
-    cmocka_unit_test(re_entry_with_a_longer_ttl_lengthens_the_lease),
-    cmocka_unit_test(the_next_waiter_of_the_process_gets_it_without_the_server),
-    cmocka_unit_test(a_lease_is_not_passed_to_a_waiter_with_a_shorter_ttl_before_its_last_part),
-    cmocka_unit_test(with_waiters_elsewhere_at_most_sixteen_in_a_row),
-    cmocka_unit_test(with_waiters_elsewhere_ten_milliseconds_end_it_too),
-    cmocka_unit_test(alone_the_process_hands_over_until_the_local_numbers_end),
-    cmocka_unit_test(a_fixed_lease_is_never_passed_on_inside),
-    cmocka_unit_test(a_thousand_waiting_threads_are_one_ask),
-    cmocka_unit_test(when_the_hold_is_lost_the_next_waiter_asks_anew),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of losses: the reason that the program gets is that of the server. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "seat.h"
 
@@ -51,9 +49,8 @@ static void expect_in(const char *words, const char *part)
     fail_msg("\"%s\" is not in \"%s\"", part, words);
 }
 
-static void a_loss_says_what_the_server_answered_to_its_renewals(void **state)
+TEST(a_loss_says_what_the_server_answered_to_its_renewals)
 {
-  (void)state;
   for (size_t i = 0; i < REFUSALS; i++) {
     struct peer *p = peer_held((struct wish){ .ttl_ms = TTL });
     char wanted[256];
@@ -69,11 +66,10 @@ static void a_loss_says_what_the_server_answered_to_its_renewals(void **state)
   }
 }
 
-static void the_reason_is_there_before_the_loss_and_gone_after_a_renewal(void **state)
+TEST(the_reason_is_there_before_the_loss_and_gone_after_a_renewal)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = TTL });
 
-  (void)state;
   assert_string_equal(why_now(p, "a"), "");
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
@@ -89,11 +85,10 @@ static void the_reason_is_there_before_the_loss_and_gone_after_a_renewal(void **
   peer_free(p);
 }
 
-static void a_loss_says_why_there_is_no_connection(void **state)
+TEST(a_loss_says_why_there_is_no_connection)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = TTL });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
   peer_answer(p, "-%s", refusals[0]);
@@ -105,11 +100,10 @@ static void a_loss_says_why_there_is_no_connection(void **state)
   peer_free(p);
 }
 
-static void a_loss_of_a_silent_server_says_that_a_renewal_was_not_answered(void **state)
+TEST(a_loss_of_a_silent_server_says_that_a_renewal_was_not_answered)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = TTL });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
   while (peer_events(p, DIBS_EVENT_LOST) == 0)
@@ -118,21 +112,19 @@ static void a_loss_of_a_silent_server_says_that_a_renewal_was_not_answered(void 
   peer_free(p);
 }
 
-static void an_end_that_was_set_is_the_reason_whatever_was_refused(void **state)
+TEST(an_end_that_was_set_is_the_reason_whatever_was_refused)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = TTL, .max_hold_ms = TTL - 100 });
 
-  (void)state;
   refuse_until_lost(p, refusals[1]);
   assert_string_equal(peer_last_event(p), "\"n\": max_hold_ms is over");
   peer_free(p);
 }
 
-static void readers_and_sets_say_it_too(void **state)
+TEST(readers_and_sets_say_it_too)
 {
   struct peer *p = seated((struct wish){ .ttl_ms = TTL, .kind = LOCK_RWLOCK, .reads = true });
 
-  (void)state;
   refuse_until_lost(p, refusals[1]);
   expect_in(peer_last_event(p), refusals[1]);
   peer_free(p);
@@ -146,12 +138,11 @@ static void readers_and_sets_say_it_too(void **state)
   peer_free(p);
 }
 
-static void the_words_of_renewals_are_not_those_of_the_release(void **state)
+TEST(the_words_of_renewals_are_not_those_of_the_release)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = TTL });
   const char *words;
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
   peer_answer(p, "-%s", refusals[1]);
@@ -161,17 +152,4 @@ static void the_words_of_renewals_are_not_those_of_the_release(void **state)
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_loss_says_what_the_server_answered_to_its_renewals),
-    cmocka_unit_test(the_reason_is_there_before_the_loss_and_gone_after_a_renewal),
-    cmocka_unit_test(a_loss_says_why_there_is_no_connection),
-    cmocka_unit_test(a_loss_of_a_silent_server_says_that_a_renewal_was_not_answered),
-    cmocka_unit_test(an_end_that_was_set_is_the_reason_whatever_was_refused),
-    cmocka_unit_test(readers_and_sets_say_it_too),
-    cmocka_unit_test(the_words_of_renewals_are_not_those_of_the_release),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of what a client counts about itself: how leases changed hands, how near renewals came to
  * their ends, round trips, connections made again. include/dibs/metrics.h */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -27,20 +25,18 @@ static void expect_handovers(struct peer *p, uint64_t message, uint64_t poll, ui
 
 /* ---- hand-overs ---- */
 
-static void a_free_lock_is_no_hand_over(void **state)
+TEST(a_free_lock_is_no_hand_over)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   expect_handovers(p, 0, 0, 0, 0);
   peer_free(p);
 }
 
-static void a_grant_by_message_counts_as_one(void **state)
+TEST(a_grant_by_message_counts_as_one)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_ms(p, 500);
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
@@ -48,11 +44,10 @@ static void a_grant_by_message_counts_as_one(void **state)
   peer_free(p);
 }
 
-static void a_late_message_counts_when_its_renewal_confirms_it(void **state)
+TEST(a_late_message_counts_when_its_renewal_confirms_it)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
 
-  (void)state;
   peer_stop_ms(p, 3500);
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   expect_handovers(p, 0, 0, 0, 0);
@@ -65,11 +60,10 @@ static void a_late_message_counts_when_its_renewal_confirms_it(void **state)
   peer_free(p);
 }
 
-static void a_grant_found_by_time_is_a_poll(void **state)
+TEST(a_grant_found_by_time_is_a_poll)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
@@ -78,11 +72,10 @@ static void a_grant_found_by_time_is_a_poll(void **state)
   peer_free(p);
 }
 
-static void a_release_to_another_owner_of_the_client_is_local(void **state)
+TEST(a_release_to_another_owner_of_the_client_is_local)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "y" });
   peer_connect(p, 1);
   peer_expect(p, "renew " A ":1:60");
@@ -95,14 +88,13 @@ static void a_release_to_another_owner_of_the_client_is_local(void **state)
   peer_free(p);
 }
 
-static void a_lingering_lease_counts_each_time_that_it_is_taken(void **state)
+TEST(a_lingering_lease_counts_each_time_that_it_is_taken)
 {
   struct peer *p = peer_held((struct wish){ LINGERS });
   bool sends;
   uint64_t fence;
   instant until;
 
-  (void)state;
   peer_connect(p, 1);
   peer_expect(p, "renew " A ":1:60");
   peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
@@ -136,11 +128,10 @@ static void renewed_after_ms(struct peer *p, int64_t ms)
 }
 
 /* Of 30 s, renewed after 9 to 11: 62 to 69 % are left, less for a slow reply. */
-static void the_slack_is_what_was_left_when_a_renewal_was_confirmed(void **state)
+TEST(the_slack_is_what_was_left_when_a_renewal_was_confirmed)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   assert_int_equal(slack(p), -1);
   renewed_after_ms(p, 0);
   assert_in_range(slack(p), 620000, 691000);
@@ -155,12 +146,11 @@ static void the_slack_is_what_was_left_when_a_renewal_was_confirmed(void **state
 
 /* ---- the connection ---- */
 
-static void round_trips_are_from_the_command_to_its_reply(void **state)
+TEST(round_trips_are_from_the_command_to_its_reply)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
   dibs_fleet_times before, after;
 
-  (void)state;
   fleet_read_round_trips(engine_fleet(peer_engine(p)), &before);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_advance_ms(p, 250);
@@ -171,30 +161,14 @@ static void round_trips_are_from_the_command_to_its_reply(void **state)
   peer_free(p);
 }
 
-static void a_connection_made_again_is_counted(void **state)
+TEST(a_connection_made_again_is_counted)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  (void)state;
   assert_int_equal(engine_get_stats(peer_engine(p)).reconnects, 0);
   peer_reconnect(p);
   assert_int_equal(engine_get_stats(peer_engine(p)).reconnects, 1);
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_free_lock_is_no_hand_over),
-    cmocka_unit_test(a_grant_by_message_counts_as_one),
-    cmocka_unit_test(a_late_message_counts_when_its_renewal_confirms_it),
-    cmocka_unit_test(a_grant_found_by_time_is_a_poll),
-    cmocka_unit_test(a_release_to_another_owner_of_the_client_is_local),
-    cmocka_unit_test(a_lingering_lease_counts_each_time_that_it_is_taken),
-    cmocka_unit_test(the_slack_is_what_was_left_when_a_renewal_was_confirmed),
-    cmocka_unit_test(round_trips_are_from_the_command_to_its_reply),
-    cmocka_unit_test(a_connection_made_again_is_counted),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

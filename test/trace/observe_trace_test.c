@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of observations: a question, repeated whenever its answer may have changed. An
  * observer that could not listen for a while asks when it is subscribed again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -48,11 +46,10 @@ static void asked(struct peer *p, const char *answer, const char *told)
   peer_expect_told(p, told);
 }
 
-static void it_asks_at_once_when_it_hears_when_told_and_after_a_while(void **state)
+TEST(it_asks_at_once_when_it_hears_when_told_and_after_a_while)
 {
   struct peer *p = observing((struct watch){ .every_ms = 3000 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   asked(p, "2", "observed a 2");
   peer_expect_nothing(p);
@@ -64,22 +61,20 @@ static void it_asks_at_once_when_it_hears_when_told_and_after_a_while(void **sta
   peer_free(p);
 }
 
-static void what_other_channels_say_is_no_hint(void **state)
+TEST(what_other_channels_say_is_no_hint)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, "thing:{m}", "0");
   peer_message(p, "0");
   peer_expect_nothing(p);
   peer_free(p);
 }
 
-static void a_message_that_nobody_heard_is_made_up_for_by_the_subscription(void **state)
+TEST(a_message_that_nobody_heard_is_made_up_for_by_the_subscription)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_break(p, 1);
   peer_speak(p, THING, "0");           /* to nobody */
   peer_expect_nothing(p);
@@ -89,11 +84,10 @@ static void a_message_that_nobody_heard_is_made_up_for_by_the_subscription(void 
   peer_free(p);
 }
 
-static void a_subscription_confirmed_late_asks_when_it_is(void **state)
+TEST(a_subscription_confirmed_late_asks_when_it_is)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_hold_channels(p);
   peer_observe(p, "a", (struct watch){ .every_ms = 60000 });
   peer_connect(p, 0);
@@ -106,11 +100,10 @@ static void a_subscription_confirmed_late_asks_when_it_is(void **state)
   peer_free(p);
 }
 
-static void messages_while_a_question_is_under_way_make_one_more_after_it(void **state)
+TEST(messages_while_a_question_is_under_way_make_one_more_after_it)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
   peer_speak(p, THING, "0");
@@ -123,11 +116,10 @@ static void messages_while_a_question_is_under_way_make_one_more_after_it(void *
   peer_free(p);
 }
 
-static void a_lost_answer_is_asked_for_again(void **state)
+TEST(a_lost_answer_is_asked_for_again)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
   peer_break(p, 0);
@@ -137,11 +129,10 @@ static void a_lost_answer_is_asked_for_again(void **state)
   peer_free(p);
 }
 
-static void a_server_that_forgot_the_script_gets_its_text_once(void **state)
+TEST(a_server_that_forgot_the_script_gets_its_text_once)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
   peer_answer(p, "-NOSCRIPT No matching script.");
@@ -153,11 +144,10 @@ static void a_server_that_forgot_the_script_gets_its_text_once(void **state)
   peer_free(p);
 }
 
-static void a_loading_server_is_asked_again_soon(void **state)
+TEST(a_loading_server_is_asked_again_soon)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
   peer_answer(p, "-LOADING Redis is loading");
@@ -167,11 +157,10 @@ static void a_loading_server_is_asked_again_soon(void **state)
   peer_free(p);
 }
 
-static void a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeout(void **state)
+TEST(a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeout)
 {
   struct peer *p = impatient((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   for (int ms = 0; ms < 4900; ms += 20) {
     peer_advance_ms(p, 20);
@@ -184,11 +173,10 @@ static void a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeou
   peer_free(p);
 }
 
-static void an_answer_begins_the_connect_timeout_anew(void **state)
+TEST(an_answer_begins_the_connect_timeout_anew)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   for (int round = 0; round < 2; round++) {
     peer_speak(p, THING, "0");
     for (int ms = 0; ms < 3000; ms += 20) {
@@ -209,11 +197,10 @@ static void refuse_credentials(struct peer *p)
   peer_advance_ms(p, 1);
 }
 
-static void wrong_credentials_end_it_but_not_a_patient_one_that_knew_better(void **state)
+TEST(wrong_credentials_end_it_but_not_a_patient_one_that_knew_better)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_observe(p, "b", (struct watch){ .is_patient = true });
   asked(p, "3", "observed b 3");
   refuse_credentials(p);
@@ -230,11 +217,10 @@ static void wrong_credentials_end_it_but_not_a_patient_one_that_knew_better(void
   peer_free(p);
 }
 
-static void an_error_that_lasts_ends_it(void **state)
+TEST(an_error_that_lasts_ends_it)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
   peer_answer(p, "-WRONGTYPE Operation against a key");
@@ -245,11 +231,10 @@ static void an_error_that_lasts_ends_it(void **state)
   peer_free(p);
 }
 
-static void time_is_over_at_give_up_whatever_is_under_way(void **state)
+TEST(time_is_over_at_give_up_whatever_is_under_way)
 {
   struct peer *p = observing((struct watch){ .wait_ms = 1000 }, "3");
 
-  (void)state;
   peer_advance_ms(p, 999);
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
@@ -262,11 +247,10 @@ static void time_is_over_at_give_up_whatever_is_under_way(void **state)
   peer_free(p);
 }
 
-static void nothing_of_it_comes_after_its_end(void **state)
+TEST(nothing_of_it_comes_after_its_end)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
   assert_true(peer_observe_end(p, "a"));
@@ -279,11 +263,10 @@ static void nothing_of_it_comes_after_its_end(void **state)
   peer_free(p);
 }
 
-static void observations_of_a_channel_share_its_subscription(void **state)
+TEST(observations_of_a_channel_share_its_subscription)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_observe(p, "b", (struct watch){ 0 });
   asked(p, "3", "observed b 3");
   peer_expect_nothing(p);              /* it stands already */
@@ -299,11 +282,10 @@ static void observations_of_a_channel_share_its_subscription(void **state)
   peer_free(p);
 }
 
-static void the_last_of_a_channel_leaves_it(void **state)
+TEST(the_last_of_a_channel_leaves_it)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   peer_observe(p, "b", (struct watch){ 0 });
   asked(p, "3", "observed b 3");
   assert_int_equal(peer_channels(p), 1);
@@ -317,11 +299,10 @@ static void the_last_of_a_channel_leaves_it(void **state)
   peer_free(p);
 }
 
-static void without_a_server_it_is_unreachable_after_the_connect_timeout(void **state)
+TEST(without_a_server_it_is_unreachable_after_the_connect_timeout)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_observe(p, "a", (struct watch){ 0 });
   peer_observe(p, "b", (struct watch){ .is_patient = true });
   for (int i = 0; i < 49; i++) {
@@ -346,12 +327,10 @@ static struct peer *patient(void)
   return observing_by(peer_new(), (struct watch){ .every_ms = 3000, .is_patient = true }, "3");
 }
 
-static void a_patient_one_is_told_once_of_a_server_that_is_away_and_once_of_its_return(
-  void **state)
+TEST(a_patient_one_is_told_once_of_a_server_that_is_away_and_once_of_its_return)
 {
   struct peer *p = patient();
 
-  (void)state;
   for (int round = 0; round < 2; round++) {
     peer_break(p, 0);
     peer_advance_ms(p, 4900);
@@ -372,11 +351,10 @@ static void a_patient_one_is_told_once_of_a_server_that_is_away_and_once_of_its_
   peer_free(p);
 }
 
-static void a_patient_one_is_told_nothing_of_a_server_that_is_back_in_time(void **state)
+TEST(a_patient_one_is_told_nothing_of_a_server_that_is_back_in_time)
 {
   struct peer *p = patient();
 
-  (void)state;
   for (int round = 0; round < 3; round++) {
     peer_break(p, 0);
     peer_advance_ms(p, 4900);
@@ -387,11 +365,10 @@ static void a_patient_one_is_told_nothing_of_a_server_that_is_back_in_time(void 
   peer_free(p);
 }
 
-static void a_connection_that_ends_before_the_reply_is_no_return(void **state)
+TEST(a_connection_that_ends_before_the_reply_is_no_return)
 {
   struct peer *p = patient();
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 5100);
   peer_expect_told(p, "cut_off a DIBS_ERR_UNREACHABLE");
@@ -405,11 +382,10 @@ static void a_connection_that_ends_before_the_reply_is_no_return(void **state)
   peer_free(p);
 }
 
-static void a_patient_one_is_told_of_a_server_that_loads_for_long(void **state)
+TEST(a_patient_one_is_told_of_a_server_that_loads_for_long)
 {
   struct peer *p = patient();
 
-  (void)state;
   peer_speak(p, THING, "0");
   for (int ms = 0; ms < 10000; ms += 20) {
     peer_advance_ms(p, 20);
@@ -426,11 +402,10 @@ static void a_patient_one_is_told_of_a_server_that_loads_for_long(void **state)
   peer_free(p);
 }
 
-static void one_that_ends_while_it_is_cut_off_is_told_no_more(void **state)
+TEST(one_that_ends_while_it_is_cut_off_is_told_no_more)
 {
   struct peer *p = patient();
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 5100);
   peer_expect_told(p, "cut_off a DIBS_ERR_UNREACHABLE");
@@ -440,11 +415,10 @@ static void one_that_ends_while_it_is_cut_off_is_told_no_more(void **state)
   peer_free(p);
 }
 
-static void a_server_that_comes_back_in_time_is_asked_at_once(void **state)
+TEST(a_server_that_comes_back_in_time_is_asked_at_once)
 {
   struct peer *p = observing((struct watch){ .every_ms = 1000 }, "3");
 
-  (void)state;
   for (int i = 0; i < 2; i++) {        /* and the time is counted anew */
     peer_break(p, 0);
     peer_advance_ms(p, 4900);
@@ -474,11 +448,10 @@ static void expect_one_warning(struct peer *p)
   assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
 }
 
-static void a_forbidden_channel_is_polled_until_it_is_allowed(void **state)
+TEST(a_forbidden_channel_is_polled_until_it_is_allowed)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_forbid_channels(p);
   peer_observe(p, "a", (struct watch){ .every_ms = 3000 });
   peer_connect(p, 0);
@@ -498,11 +471,10 @@ static void a_forbidden_channel_is_polled_until_it_is_allowed(void **state)
   peer_free(p);
 }
 
-static void a_forbidden_inbox_is_polled_and_knocked_at_rarely(void **state)
+TEST(a_forbidden_inbox_is_polled_and_knocked_at_rarely)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_forbid_inbox(p);
   peer_observe(p, "a", (struct watch){ .every_ms = 3000 });
   peer_connect(p, 0);
@@ -525,11 +497,10 @@ static void a_forbidden_inbox_is_polled_and_knocked_at_rarely(void **state)
 }
 
 /* Also where the second connection cannot be had at all. */
-static void without_an_inbox_the_program_hears_of_it_once(void **state)
+TEST(without_an_inbox_the_program_hears_of_it_once)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_refuse_inbox(p, "-ERR unknown command 'SUBSCRIBE'");
   peer_observe(p, "a", (struct watch){ .every_ms = 3000 });
   peer_connect(p, 0);
@@ -540,11 +511,10 @@ static void without_an_inbox_the_program_hears_of_it_once(void **state)
   peer_free(p);
 }
 
-static void a_replica_is_left_for_another_server(void **state)
+TEST(a_replica_is_left_for_another_server)
 {
   struct peer *p = observing((struct watch){ .every_ms = 1000 }, "3");
 
-  (void)state;
   peer_speak(p, THING, "0");
   peer_expect(p, "inspect");
   peer_answer(p, "-READONLY You can't write against a read only replica.");
@@ -554,11 +524,10 @@ static void a_replica_is_left_for_another_server(void **state)
   peer_free(p);
 }
 
-static void nothing_but_replicas_ends_it_after_the_connect_timeout(void **state)
+TEST(nothing_but_replicas_ends_it_after_the_connect_timeout)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_observe(p, "a", (struct watch){ 0 });
   for (int i = 0; i < 49; i++) {
     if (peer_wants(p, 0))
@@ -573,11 +542,10 @@ static void nothing_but_replicas_ends_it_after_the_connect_timeout(void **state)
   peer_free(p);
 }
 
-static void a_reply_may_name_the_time_of_the_next_question(void **state)
+TEST(a_reply_may_name_the_time_of_the_next_question)
 {
   struct peer *p = observing((struct watch){ .every_ms = 3000, .next_ms = 500 }, "3");
 
-  (void)state;
   peer_advance_ms(p, 499);
   peer_expect_nothing(p);
   peer_advance_ms(p, 1);
@@ -589,21 +557,19 @@ static void a_reply_may_name_the_time_of_the_next_question(void **state)
   peer_free(p);
 }
 
-static void a_time_later_than_the_next_poll_changes_nothing(void **state)
+TEST(a_time_later_than_the_next_poll_changes_nothing)
 {
   struct peer *p = observing((struct watch){ .every_ms = 3000, .next_ms = 3500 }, "3");
 
-  (void)state;
   peer_advance_ms(p, 3000);
   asked(p, "2", "observed a 2");
   peer_free(p);
 }
 
-static void a_time_that_has_passed_means_now(void **state)
+TEST(a_time_that_has_passed_means_now)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_observe(p, "a", (struct watch){ .channel = "", .next_ms = -1 });
   peer_connect(p, 0);
   asked(p, "2", "observed a 2");
@@ -612,11 +578,10 @@ static void a_time_that_has_passed_means_now(void **state)
   peer_free(p);
 }
 
-static void what_has_no_channel_is_asked_by_time_alone(void **state)
+TEST(what_has_no_channel_is_asked_by_time_alone)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_observe(p, "a", (struct watch){ .channel = "", .every_ms = 10000 });
   peer_connect(p, 0);
   asked(p, "3", "observed a 3");
@@ -634,53 +599,14 @@ static void what_has_no_channel_is_asked_by_time_alone(void **state)
   peer_free(p);
 }
 
-static void closing_ends_it(void **state)
+TEST(closing_ends_it)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
-  (void)state;
   engine_close(peer_engine(p), peer_now(p));
   peer_advance_ms(p, 1);
   peer_expect_told(p, "over a DIBS_ERR_CLOSED");
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_asks_at_once_when_it_hears_when_told_and_after_a_while),
-    cmocka_unit_test(what_other_channels_say_is_no_hint),
-    cmocka_unit_test(a_message_that_nobody_heard_is_made_up_for_by_the_subscription),
-    cmocka_unit_test(a_subscription_confirmed_late_asks_when_it_is),
-    cmocka_unit_test(messages_while_a_question_is_under_way_make_one_more_after_it),
-    cmocka_unit_test(a_lost_answer_is_asked_for_again),
-    cmocka_unit_test(a_server_that_forgot_the_script_gets_its_text_once),
-    cmocka_unit_test(a_loading_server_is_asked_again_soon),
-    cmocka_unit_test(a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeout),
-    cmocka_unit_test(an_answer_begins_the_connect_timeout_anew),
-    cmocka_unit_test(wrong_credentials_end_it_but_not_a_patient_one_that_knew_better),
-    cmocka_unit_test(an_error_that_lasts_ends_it),
-    cmocka_unit_test(time_is_over_at_give_up_whatever_is_under_way),
-    cmocka_unit_test(nothing_of_it_comes_after_its_end),
-    cmocka_unit_test(observations_of_a_channel_share_its_subscription),
-    cmocka_unit_test(the_last_of_a_channel_leaves_it),
-    cmocka_unit_test(without_a_server_it_is_unreachable_after_the_connect_timeout),
-    cmocka_unit_test(a_patient_one_is_told_once_of_a_server_that_is_away_and_once_of_its_return),
-    cmocka_unit_test(a_patient_one_is_told_nothing_of_a_server_that_is_back_in_time),
-    cmocka_unit_test(a_connection_that_ends_before_the_reply_is_no_return),
-    cmocka_unit_test(a_patient_one_is_told_of_a_server_that_loads_for_long),
-    cmocka_unit_test(one_that_ends_while_it_is_cut_off_is_told_no_more),
-    cmocka_unit_test(a_server_that_comes_back_in_time_is_asked_at_once),
-    cmocka_unit_test(a_forbidden_channel_is_polled_until_it_is_allowed),
-    cmocka_unit_test(a_forbidden_inbox_is_polled_and_knocked_at_rarely),
-    cmocka_unit_test(without_an_inbox_the_program_hears_of_it_once),
-    cmocka_unit_test(a_replica_is_left_for_another_server),
-    cmocka_unit_test(nothing_but_replicas_ends_it_after_the_connect_timeout),
-    cmocka_unit_test(a_reply_may_name_the_time_of_the_next_question),
-    cmocka_unit_test(a_time_later_than_the_next_poll_changes_nothing),
-    cmocka_unit_test(a_time_that_has_passed_means_now),
-    cmocka_unit_test(what_has_no_channel_is_asked_by_time_alone),
-    cmocka_unit_test(closing_ends_it),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

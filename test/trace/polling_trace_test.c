@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of waiters that get no messages: they poll within two seconds, the program hears of it
  * once, and they go back to messages when these can be had. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <dibs/client.h>
 
@@ -63,9 +60,8 @@ static struct peer *begun(int kind, struct wish w)
   return p;
 }
 
-static void without_an_inbox_a_waiter_polls_within_two_seconds(void **state)
+TEST(without_an_inbox_a_waiter_polls_within_two_seconds)
 {
-  (void)state;
   for (int kind = 0; kind < INBOXES; kind++) {
     struct peer *p = begun(kind, (struct wish){ 0 });
 
@@ -83,11 +79,10 @@ static void without_an_inbox_a_waiter_polls_within_two_seconds(void **state)
 }
 
 /* Also at once where it is known: the second lock. */
-static void the_next_lock_polls_from_its_begin(void **state)
+TEST(the_next_lock_polls_from_its_begin)
 {
   struct peer *p = begun(REFUSED, (struct wish){ 0 });
 
-  (void)state;
   pass_to(p, REFUSED, "acquire " KEY " 1 p", 2000);
   answer_waiting(p, 0);
   peer_lock(p, "b", (struct wish){ .name = "m" });
@@ -95,11 +90,10 @@ static void the_next_lock_polls_from_its_begin(void **state)
   peer_free(p);
 }
 
-static void the_program_hears_of_it_once_with_the_reason(void **state)
+TEST(the_program_hears_of_it_once_with_the_reason)
 {
   struct peer *p = begun(REFUSED, (struct wish){ 0 });
 
-  (void)state;
   pass_to(p, REFUSED, "acquire*", 2000);
   answer_waiting(p, 0);
   for (int i = 0; i < 60; i++) {
@@ -115,11 +109,10 @@ static void the_program_hears_of_it_once_with_the_reason(void **state)
   peer_free(p);
 }
 
-static void when_the_inbox_comes_the_waiter_goes_back_to_messages(void **state)
+TEST(when_the_inbox_comes_the_waiter_goes_back_to_messages)
 {
   struct peer *p = begun(REFUSED, (struct wish){ 0 });
 
-  (void)state;
   for (int i = 0; i < 5; i++) {
     pass_to(p, REFUSED, "acquire*", 2000);
     answer_waiting(p, 0);
@@ -133,9 +126,8 @@ static void when_the_inbox_comes_the_waiter_goes_back_to_messages(void **state)
 }
 
 /* At the end of its place in the queue a waiter polls rarely. */
-static void who_loses_its_inbox_far_behind_polls_within_two_seconds(void **state)
+TEST(who_loses_its_inbox_far_behind_polls_within_two_seconds)
 {
-  (void)state;
   for (int kind = 0; kind < INBOXES; kind++) {
     struct peer *p = peer_asked((struct wish){ 0 });
 
@@ -156,9 +148,8 @@ static void who_loses_its_inbox_far_behind_polls_within_two_seconds(void **state
   }
 }
 
-static void a_wait_with_a_limit_times_out(void **state)
+TEST(a_wait_with_a_limit_times_out)
 {
-  (void)state;
   for (int kind = 0; kind < INBOXES; kind++)
     for (int64_t ms = 500; ms <= 4500; ms += 4000) {
       struct peer *p = begun(kind, (struct wish){ .wait_ms = ms });
@@ -176,12 +167,11 @@ static void a_wait_with_a_limit_times_out(void **state)
 }
 
 /* A proxy that confirms subscriptions and passes none on: the server counts no subscriber. */
-static void who_is_not_counted_polls_and_stays_with_it_for_a_minute(void **state)
+TEST(who_is_not_counted_polls_and_stays_with_it_for_a_minute)
 {
   struct peer *p = begun(REFUSED, (struct wish){ 0 });
   int polls = 0, others = 0;
 
-  (void)state;
   peer_refuse_inbox(p, NULL);
   for (int64_t at = 0; at < 2500 && polls == 0; at += 10) {
     pass(p, REFUSED, 10);
@@ -209,11 +199,10 @@ static void who_is_not_counted_polls_and_stays_with_it_for_a_minute(void **state
   peer_free(p);
 }
 
-static void a_short_outage_of_the_inbox_changes_nothing(void **state)
+TEST(a_short_outage_of_the_inbox_changes_nothing)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 1);
   peer_advance_ms(p, 900);
   while (peer_try_expect(p, "acquire " KEY " 1 w"))
@@ -230,11 +219,10 @@ static void a_short_outage_of_the_inbox_changes_nothing(void **state)
 }
 
 /* The rights of a user may change: it polls at once, and tries again twice a minute. */
-static void who_may_not_subscribe_polls_until_it_may(void **state)
+TEST(who_may_not_subscribe_polls_until_it_may)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_forbid_inbox(p);
   peer_expect(p, "acquire " KEY " 1 w");
   answer_not_listening(p);
@@ -258,11 +246,10 @@ static void who_may_not_subscribe_polls_until_it_may(void **state)
 }
 
 /* Who waits far behind, and is no longer allowed to listen, does not wait for its rare poll. */
-static void who_may_no_longer_listen_polls_at_once(void **state)
+TEST(who_may_no_longer_listen_polls_at_once)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   peer_expect(p, "acquire*");
   answer_not_listening(p);
   peer_connect(p, 1);
@@ -275,11 +262,10 @@ static void who_may_no_longer_listen_polls_at_once(void **state)
 }
 
 /* Its messages were not missed meanwhile: the first ask after it is as always. */
-static void an_outage_of_the_whole_server_is_no_reason_to_poll(void **state)
+TEST(an_outage_of_the_whole_server_is_no_reason_to_poll)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 1);
   peer_break(p, 0);
   peer_advance_ms(p, 5000);
@@ -291,11 +277,10 @@ static void an_outage_of_the_whole_server_is_no_reason_to_poll(void **state)
   peer_free(p);
 }
 
-static void shares_and_sets_poll_too(void **state)
+TEST(shares_and_sets_poll_too)
 {
   struct peer *p = peer_asked((struct wish){ .kind = LOCK_RWLOCK, .reads = true });
 
-  (void)state;
   peer_expect(p, "share_acquire dibs:m:{n} 1 r w");
   answer_not_listening(p);
   pass_to(p, CLOSED, "share_acquire dibs:m:{n} 1 r p", 2000);
@@ -307,22 +292,4 @@ static void shares_and_sets_poll_too(void **state)
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(without_an_inbox_a_waiter_polls_within_two_seconds),
-    cmocka_unit_test(the_next_lock_polls_from_its_begin),
-    cmocka_unit_test(the_program_hears_of_it_once_with_the_reason),
-    cmocka_unit_test(when_the_inbox_comes_the_waiter_goes_back_to_messages),
-    cmocka_unit_test(who_loses_its_inbox_far_behind_polls_within_two_seconds),
-    cmocka_unit_test(a_wait_with_a_limit_times_out),
-    cmocka_unit_test(who_is_not_counted_polls_and_stays_with_it_for_a_minute),
-    cmocka_unit_test(a_short_outage_of_the_inbox_changes_nothing),
-    cmocka_unit_test(who_may_not_subscribe_polls_until_it_may),
-    cmocka_unit_test(who_may_no_longer_listen_polls_at_once),
-    cmocka_unit_test(an_outage_of_the_whole_server_is_no_reason_to_poll),
-    cmocka_unit_test(shares_and_sets_poll_too),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of readers who share a seat, and of writers who go on as readers.
  * doc/design/protocol.md 9. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "seat.h"
 
@@ -18,11 +16,10 @@
 
 #define READER .kind = LOCK_RWLOCK, .reads = true
 
-static void readers_that_come_while_the_first_asks_go_with_it(void **state)
+TEST(readers_that_come_while_the_first_asks_go_with_it)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_lock(p, "c", (struct wish){ READER, .owner = "c", .ttl_ms = 3000 });
@@ -44,11 +41,10 @@ static void readers_that_come_while_the_first_asks_go_with_it(void **state)
   peer_free(p);
 }
 
-static void when_the_first_gives_up_the_others_go_on_asking(void **state)
+TEST(when_the_first_gives_up_the_others_go_on_asking)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_connect(p, 0);
@@ -62,7 +58,7 @@ static void when_the_first_gives_up_the_others_go_on_asking(void **state)
 }
 
 /* A fence has room for 1024 holds of one lease: the next grant's begin above them. */
-static void no_more_readers_go_together_than_have_fences(void **state)
+TEST(no_more_readers_go_together_than_have_fences)
 {
   static char who[1100][8];
   struct peer *p = peer_new();
@@ -71,7 +67,6 @@ static void no_more_readers_go_together_than_have_fences(void **state)
                   .give_up_at = INSTANT_NEVER };
   uint64_t id;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
     r.context = who[i];
     assert_int_equal(engine_lock(peer_engine(p), &r, peer_now(p), &id), DIBS_OK);
@@ -82,12 +77,11 @@ static void no_more_readers_go_together_than_have_fences(void **state)
   peer_free(p);
 }
 
-static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
+TEST(a_reader_does_not_join_a_lease_that_is_nearly_over)
 {
   engine_settings s = peer_settings();
   struct peer *p;
 
-  (void)state;
   s.local_handover_time = SPAN_MS(60000);
   p = peer_new_with(&s);
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
@@ -104,11 +98,10 @@ static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
   peer_free(p);
 }
 
-static void a_reader_does_not_go_in_past_somebody_who_is_known_to_wait(void **state)
+TEST(a_reader_does_not_go_in_past_somebody_who_is_known_to_wait)
 {
   struct peer *p = seat_queued((struct wish){ READER, .owner = "a" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 r w");        /* "a" has its place already */
   peer_hands_over(p, "share " A ":1:60 3000 1 1 n");
@@ -121,12 +114,11 @@ static void a_reader_does_not_go_in_past_somebody_who_is_known_to_wait(void **st
   peer_free(p);
 }
 
-static void one_seat_with_room_is_shared_only_while_nobody_waits(void **state)
+TEST(one_seat_with_room_is_shared_only_while_nobody_waits)
 {
   engine_settings s = peer_settings();
   struct peer *p;
 
-  (void)state;
   s.local_handover_time = SPAN_MS(60000);
   p = peer_new_with(&s);
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
@@ -144,11 +136,10 @@ static void one_seat_with_room_is_shared_only_while_nobody_waits(void **state)
 }
 
 /* Its place on the server was told to end with the first one's patience. */
-static void when_the_first_loses_patience_the_place_is_kept_for_the_others(void **state)
+TEST(when_the_first_loses_patience_the_place_is_kept_for_the_others)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .wait_ms = 200,
                                    .ttl_ms = 3000 });
   peer_connect(p, 0);
@@ -167,11 +158,10 @@ static void when_the_first_loses_patience_the_place_is_kept_for_the_others(void 
 }
 
 /* A lease with more holders than one is nobody's to give into other hands. */
-static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
+TEST(a_reader_that_shares_its_lease_cannot_be_detached)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_connect(p, 0);
@@ -187,12 +177,11 @@ static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
   peer_end_clean(p);
 }
 
-static void nobody_joins_a_lease_whose_token_was_written(void **state)
+TEST(nobody_joins_a_lease_whose_token_was_written)
 {
   struct peer *p = seated((struct wish){ READER, .owner = "a" });
   uint64_t id = peer_id(p, "a");
 
-  (void)state;
   assert_true(engine_keep_alone(peer_engine(p), id));
   peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 r w");
@@ -201,12 +190,11 @@ static void nobody_joins_a_lease_whose_token_was_written(void **state)
 
 /* ---- the writer who goes on as a reader ---- */
 
-static void a_downgrade_goes_out_at_once_and_keeps_the_lease(void **state)
+TEST(a_downgrade_goes_out_at_once_and_keeps_the_lease)
 {
   struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK });
   int64_t valid = peer_valid_ms(p, "a");
 
-  (void)state;
   peer_downgrade(p, "a");
   peer_expect(p, "share_renew " A ":1:60 r");
   assert_int_equal(peer_valid_ms(p, "a"), valid);
@@ -216,11 +204,10 @@ static void a_downgrade_goes_out_at_once_and_keeps_the_lease(void **state)
   peer_free(p);
 }
 
-static void a_downgrade_during_a_renewal_is_told_by_another_one(void **state)
+TEST(a_downgrade_during_a_renewal_is_told_by_another_one)
 {
   struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "share_renew " A ":1:60 w");
   peer_downgrade(p, "a");
@@ -237,11 +224,10 @@ static void a_downgrade_during_a_renewal_is_told_by_another_one(void **state)
   peer_free(p);
 }
 
-static void a_refused_downgrade_is_repeated(void **state)
+TEST(a_refused_downgrade_is_repeated)
 {
   struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK, .is_fixed = true });
 
-  (void)state;
   peer_downgrade(p, "a");
   peer_expect(p, "share_renew " A ":1:60 r still");
   peer_answer(p, "-BUSY Redis is busy running a script");
@@ -253,11 +239,10 @@ static void a_refused_downgrade_is_repeated(void **state)
 
 /* The answer tells what the server's clock says of the old deadline; set back meanwhile, it
  * says too much, and those who watch the lease count from its grant. */
-static void the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed(void **state)
+TEST(the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed)
 {
   struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK, .is_fixed = true });
 
-  (void)state;
   peer_advance_ms(p, 2000);
   peer_downgrade(p, "a");
   peer_expect(p, "share_renew " A ":1:60 r still");
@@ -271,11 +256,10 @@ static void the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed(vo
   peer_free(p);
 }
 
-static void the_last_write_hold_of_an_owner_that_reads_is_a_downgrade(void **state)
+TEST(the_last_write_hold_of_an_owner_that_reads_is_a_downgrade)
 {
   struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK, .owner = "a" });
 
-  (void)state;
   peer_lock(p, "r", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_expect_told(p, "granted r");
   peer_release(p, "a");
@@ -286,24 +270,4 @@ static void the_last_write_hold_of_an_owner_that_reads_is_a_downgrade(void **sta
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(readers_that_come_while_the_first_asks_go_with_it),
-    cmocka_unit_test(when_the_first_gives_up_the_others_go_on_asking),
-    cmocka_unit_test(no_more_readers_go_together_than_have_fences),
-    cmocka_unit_test(a_reader_does_not_join_a_lease_that_is_nearly_over),
-    cmocka_unit_test(a_reader_does_not_go_in_past_somebody_who_is_known_to_wait),
-    cmocka_unit_test(one_seat_with_room_is_shared_only_while_nobody_waits),
-    cmocka_unit_test(when_the_first_loses_patience_the_place_is_kept_for_the_others),
-    cmocka_unit_test(a_reader_that_shares_its_lease_cannot_be_detached),
-    cmocka_unit_test(nobody_joins_a_lease_whose_token_was_written),
-    cmocka_unit_test(a_downgrade_goes_out_at_once_and_keeps_the_lease),
-    cmocka_unit_test(a_downgrade_during_a_renewal_is_told_by_another_one),
-    cmocka_unit_test(a_refused_downgrade_is_repeated),
-    cmocka_unit_test(the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed),
-    cmocka_unit_test(the_last_write_hold_of_an_owner_that_reads_is_a_downgrade),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

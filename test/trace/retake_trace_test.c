@@ -2,11 +2,9 @@
 /* Stories of the short way back from a parked lease: engine_park() and engine_retake() change
  * nothing where anything else is to be done, and otherwise what a release and a grant change.
  * doc/design/protocol.md 11. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "base/fence.h"
 #include "peer.h"
@@ -86,11 +84,10 @@ static void ends(struct peer *p, const char *lease)
   peer_free(p);
 }
 
-static void each_time_has_a_higher_fence_and_nothing_is_sent(void **state)
+TEST(each_time_has_a_higher_fence_and_nothing_is_sent)
 {
   struct peer *p = parked();
 
-  (void)state;
   for (uint64_t i = 1; i <= 100; i++) {
     assert_true(retake(p));
     assert_int_equal(fence, fence_of_token(60, i));
@@ -105,11 +102,10 @@ static void each_time_has_a_higher_fence_and_nothing_is_sent(void **state)
 }
 
 /* S7: while it stood still no timer has run. */
-static void a_process_that_slept_neither_takes_it_nor_says_that_it_held_it(void **state)
+TEST(a_process_that_slept_neither_takes_it_nor_says_that_it_held_it)
 {
   static const int asleep_ms[] = { 1000, 2100, 2999, 3000, 3500 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(asleep_ms) / sizeof(asleep_ms[0]); i++) {
     struct peer *p = parked();
     instant late = instant_add(peer_now(p), span_ms(asleep_ms[i]));
@@ -124,20 +120,18 @@ static void a_process_that_slept_neither_takes_it_nor_says_that_it_held_it(void 
   }
 }
 
-static void a_want_while_it_is_parked_ends_it(void **state)
+TEST(a_want_while_it_is_parked_ends_it)
 {
   struct peer *p = parked();
 
-  (void)state;
   peer_message(p, "want " L " n");
   ends(p, L);
 }
 
-static void a_want_while_it_is_held_has_its_turn_at_the_release(void **state)
+TEST(a_want_while_it_is_held_has_its_turn_at_the_release)
 {
   struct peer *p = parked();
 
-  (void)state;
   assert_true(retake(p));
   peer_message(p, "want " L " n");
   assert_false(park(p));
@@ -148,11 +142,10 @@ static void a_want_while_it_is_held_has_its_turn_at_the_release(void **state)
   peer_free(p);
 }
 
-static void a_waiter_of_this_process_has_its_turn_too(void **state)
+TEST(a_waiter_of_this_process_has_its_turn_too)
 {
   struct peer *p = parked();
 
-  (void)state;
   assert_true(retake(p));
   peer_lock(p, "b", (struct wish){ .ttl_ms = 3000, .linger_ms = 2000, .owner = "y" });
   peer_expect_told_nothing(p);
@@ -164,11 +157,10 @@ static void a_waiter_of_this_process_has_its_turn_too(void **state)
   peer_free(p);
 }
 
-static void it_belongs_to_the_owner_who_took_it_last(void **state)
+TEST(it_belongs_to_the_owner_who_took_it_last)
 {
   struct peer *p = parked();
 
-  (void)state;
   assert_true(retake_as(p, "y"));
   peer_lock(p, "b", (struct wish){ LINGERS, .is_try = true });
   peer_expect_told(p, "failed b DIBS_BUSY");
@@ -179,11 +171,10 @@ static void it_belongs_to_the_owner_who_took_it_last(void **state)
   peer_free(p);
 }
 
-static void the_ordinary_way_takes_it_from_the_short_one(void **state)
+TEST(the_ordinary_way_takes_it_from_the_short_one)
 {
   struct peer *p = parked();
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ .ttl_ms = 3000, .linger_ms = 100, .owner = "y" });
   peer_expect_told(p, "released a DIBS_OK");
   peer_expect_told(p, "granted b");
@@ -193,12 +184,11 @@ static void the_ordinary_way_takes_it_from_the_short_one(void **state)
 }
 
 /* The time counts from the last release; the timer was set by the first. */
-static void it_ends_when_it_was_not_taken_for_its_time(void **state)
+TEST(it_ends_when_it_was_not_taken_for_its_time)
 {
   struct peer *p = parked();
   int left = 1000;
 
-  (void)state;
   for (int i = 0; i < 1500; i++) {
     peer_advance_ms(p, 1);
     if (peer_try_expect(p, "renew " L))
@@ -216,11 +206,10 @@ static void it_ends_when_it_was_not_taken_for_its_time(void **state)
   ends(p, L);
 }
 
-static void close_ends_it(void **state)
+TEST(close_ends_it)
 {
   struct peer *p = parked();
 
-  (void)state;
   peer_close(p);
   peer_expect_told(p, "released a DIBS_OK");
   peer_expect(p, "release " L);
@@ -244,11 +233,10 @@ static struct peer *half_used(void)
   return p;
 }
 
-static void a_higher_token_comes_while_half_of_the_fences_are_left(void **state)
+TEST(a_higher_token_comes_while_half_of_the_fences_are_left)
 {
   struct peer *p = half_used();
 
-  (void)state;
   assert_true(retake(p));                /* meanwhile they are used */
   assert_int_equal(token_of_fence(fence), 60);
   peer_answer(p, "1");
@@ -261,12 +249,11 @@ static void a_higher_token_comes_while_half_of_the_fences_are_left(void **state)
   ends(p, RAISED);
 }
 
-static void without_it_the_last_fence_ends_the_lease(void **state)
+TEST(without_it_the_last_fence_ends_the_lease)
 {
   struct peer *p = half_used();
   int count = 0;
 
-  (void)state;
   while (retake(p) && park(p))
     count++;
   assert_int_equal(fence, fence_of_token(60, FENCES_PER_TOKEN - 1));
@@ -275,22 +262,20 @@ static void without_it_the_last_fence_ends_the_lease(void **state)
 }
 
 /* Which lease is to be released shows only the reply. */
-static void a_want_during_the_raise_is_answered_after_it(void **state)
+TEST(a_want_during_the_raise_is_answered_after_it)
 {
   struct peer *p = half_used();
 
-  (void)state;
   peer_message(p, "want " L " n");
   peer_expect_nothing(p);
   peer_answer(p, "1");
   ends(p, RAISED);
 }
 
-static void a_reply_that_is_lost_is_asked_for_again(void **state)
+TEST(a_reply_that_is_lost_is_asked_for_again)
 {
   struct peer *p = half_used();
 
-  (void)state;
   peer_reconnect(p);
   peer_expect(p, "raise " L);
   peer_answer(p, "1");
@@ -300,11 +285,10 @@ static void a_reply_that_is_lost_is_asked_for_again(void **state)
   peer_free(p);
 }
 
-static void a_refusal_costs_the_higher_token_and_not_the_lease(void **state)
+TEST(a_refusal_costs_the_higher_token_and_not_the_lease)
 {
   struct peer *p = half_used();
 
-  (void)state;
   peer_answer(p, "-NOPERM this user has no permissions to run this");
   for (int i = 0; i < 10; i++) {
     assert_true(retake(p));
@@ -315,36 +299,14 @@ static void a_refusal_costs_the_higher_token_and_not_the_lease(void **state)
   peer_free(p);
 }
 
-static void a_lease_that_the_server_lacks_is_lost(void **state)
+TEST(a_lease_that_the_server_lacks_is_lost)
 {
   struct peer *p = half_used();
 
-  (void)state;
   assert_true(retake(p));
   peer_answer(p, "0");
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_free(p);
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_time_has_a_higher_fence_and_nothing_is_sent),
-    cmocka_unit_test(a_process_that_slept_neither_takes_it_nor_says_that_it_held_it),
-    cmocka_unit_test(a_want_while_it_is_parked_ends_it),
-    cmocka_unit_test(a_want_while_it_is_held_has_its_turn_at_the_release),
-    cmocka_unit_test(a_waiter_of_this_process_has_its_turn_too),
-    cmocka_unit_test(it_belongs_to_the_owner_who_took_it_last),
-    cmocka_unit_test(the_ordinary_way_takes_it_from_the_short_one),
-    cmocka_unit_test(it_ends_when_it_was_not_taken_for_its_time),
-    cmocka_unit_test(close_ends_it),
-    cmocka_unit_test(a_higher_token_comes_while_half_of_the_fences_are_left),
-    cmocka_unit_test(without_it_the_last_fence_ends_the_lease),
-    cmocka_unit_test(a_want_during_the_raise_is_answered_after_it),
-    cmocka_unit_test(a_reply_that_is_lost_is_asked_for_again),
-    cmocka_unit_test(a_refusal_costs_the_higher_token_and_not_the_lease),
-    cmocka_unit_test(a_lease_that_the_server_lacks_is_lost),
-  };
-
-  return cmocka_run_group_tests_name("retake_trace", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of sets: several names, one lease, between answers that were lost, members that
  * were lost, and others who are in the way. doc/design/protocol.md 10. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "peer.h"
 
@@ -42,11 +40,10 @@ static struct peer *queued(struct wish w)
   return p;
 }
 
-static void one_answer_and_one_release_are_for_all(void **state)
+TEST(one_answer_and_one_release_are_for_all)
 {
   struct peer *p = held((struct wish){ SET });
 
-  (void)state;
   assert_int_equal(peer_fence(p, "a"), 60 * 1024);
   peer_release(p, "a");
   peer_expect(p, "many_release " L);
@@ -55,11 +52,10 @@ static void one_answer_and_one_release_are_for_all(void **state)
   peer_end_clean(p);
 }
 
-static void a_grant_by_message_is_a_reason_to_ask_and_no_lease(void **state)
+TEST(a_grant_by_message_is_a_reason_to_ask_and_no_lease)
 {
   struct peer *p = queued((struct wish){ SET });
 
-  (void)state;
   peer_hands_over(p, "grant " A ".1:1:60 3000 0 n");
   peer_expect_told_nothing(p);
   peer_expect(p, "many_acquire .1 1 w");
@@ -68,11 +64,10 @@ static void a_grant_by_message_is_a_reason_to_ask_and_no_lease(void **state)
   peer_free(p);
 }
 
-static void after_three_rounds_it_keeps_what_it_has(void **state)
+TEST(after_three_rounds_it_keeps_what_it_has)
 {
   struct peer *p = queued((struct wish){ SET });
 
-  (void)state;
   for (int round = 1; round <= 3; round++) {
     peer_hands_over(p, "grant " A ".1:1:%d 3000 0 n", 60 + round);
     peer_expect(p, "many_acquire .1 1 w");
@@ -93,11 +88,10 @@ static void after_three_rounds_it_keeps_what_it_has(void **state)
   peer_end_clean(p);
 }
 
-static void a_poll_that_found_nothing_new_is_no_round(void **state)
+TEST(a_poll_that_found_nothing_new_is_no_round)
 {
   struct peer *p = queued((struct wish){ SET });
 
-  (void)state;
   for (int poll = 0; poll < 6; poll++) {
     peer_advance_to_command(p);
     peer_expect(p, "many_acquire .1 1 w");
@@ -106,11 +100,10 @@ static void a_poll_that_found_nothing_new_is_no_round(void **state)
   peer_free(p);
 }
 
-static void a_member_gone_at_the_renewal_loses_all(void **state)
+TEST(a_member_gone_at_the_renewal_loses_all)
 {
   struct peer *p = held((struct wish){ SET });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " L " " L);
   peer_answer(p, "[%lld 0 3000 -1 0]", peer_server_us(p));
@@ -122,11 +115,10 @@ static void a_member_gone_at_the_renewal_loses_all(void **state)
   peer_end_clean(p);
 }
 
-static void a_set_lasts_as_long_as_its_shortest_member(void **state)
+TEST(a_set_lasts_as_long_as_its_shortest_member)
 {
   struct peer *p = held((struct wish){ SET });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
   peer_answer(p, "[%lld 0 3000 0 2500]", peer_server_us(p));
@@ -135,11 +127,10 @@ static void a_set_lasts_as_long_as_its_shortest_member(void **state)
   peer_free(p);
 }
 
-static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
+TEST(an_answer_lost_with_its_connection_is_asked_for_again)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ SET });
   peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 w");
@@ -151,11 +142,10 @@ static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
   peer_free(p);
 }
 
-static void an_old_grant_that_one_member_lost_is_asked_for_anew(void **state)
+TEST(an_old_grant_that_one_member_lost_is_asked_for_anew)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ SET });
   peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 w");
@@ -172,11 +162,10 @@ static void an_old_grant_that_one_member_lost_is_asked_for_anew(void **state)
   peer_free(p);
 }
 
-static void a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script(void **state)
+TEST(a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script)
 {
   struct peer *p = queued((struct wish){ SET });
 
-  (void)state;
   peer_hands_over(p, "grant " A ".7:3:60 3000 0 n");
   peer_expect(p, "text:release " A ".7:3:60");
   peer_answer(p, "1");
@@ -188,12 +177,11 @@ static void a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script(vo
 
 /* Of detached sets only the last are remembered; a want for an older one is not told from
  * one for a lease that nobody has, and must not end what may be in other hands. */
-static void a_detached_set_is_never_given_back_however_many_there_are(void **state)
+TEST(a_detached_set_is_never_given_back_however_many_there_are)
 {
   struct peer *p = queued((struct wish){ SET });
   char words[64];
 
-  (void)state;
   for (int i = 2; i < 80; i++) {
     peer_lock(p, "b", (struct wish){ .names = { "m", "n" } });
     (void)snprintf(words, sizeof(words), "many_acquire .%d %d w", i, i);
@@ -209,11 +197,10 @@ static void a_detached_set_is_never_given_back_however_many_there_are(void **sta
   peer_free(p);
 }
 
-static void a_grant_that_crosses_the_cancel_is_left_to_it(void **state)
+TEST(a_grant_that_crosses_the_cancel_is_left_to_it)
 {
   struct peer *p = queued((struct wish){ SET });
 
-  (void)state;
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect(p, "many_cancel .1 1");
@@ -223,11 +210,10 @@ static void a_grant_that_crosses_the_cancel_is_left_to_it(void **state)
   peer_end_clean(p);
 }
 
-static void a_member_broken_by_an_administrator_loses_all(void **state)
+TEST(a_member_broken_by_an_administrator_loses_all)
 {
   struct peer *p = queued((struct wish){ SET });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "many_acquire .1 1 w");
   peer_answer(p, "[1 %lld 3000 60]", peer_server_us(p));
@@ -240,11 +226,10 @@ static void a_member_broken_by_an_administrator_loses_all(void **state)
   peer_free(p);
 }
 
-static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
+TEST(a_release_lost_and_repeated_was_done_by_the_first)
 {
   struct peer *p = held((struct wish){ SET });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "many_release " L);
   peer_reconnect(p);
@@ -254,11 +239,10 @@ static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
   peer_end_clean(p);
 }
 
-static void each_set_is_a_client_of_its_own(void **state)
+TEST(each_set_is_a_client_of_its_own)
 {
   struct peer *p = held((struct wish){ SET, .owner = "a" });
 
-  (void)state;
   peer_lock(p, "b", (struct wish){ SET, .owner = "b" });
   peer_expect(p, "many_acquire .2 2 w");
   peer_lock(p, "c", (struct wish){ SET, .owner = "a" });
@@ -268,11 +252,10 @@ static void each_set_is_a_client_of_its_own(void **state)
   peer_free(p);
 }
 
-static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
+TEST(a_try_that_was_sent_twice_is_cancelled_when_it_fails)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ SET, .is_try = true });
   peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 t");
@@ -285,11 +268,10 @@ static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
   peer_end_clean(p);
 }
 
-static void close_cancels_a_set_that_waits(void **state)
+TEST(close_cancels_a_set_that_waits)
 {
   struct peer *p = queued((struct wish){ SET });
 
-  (void)state;
   peer_close(p);
   peer_expect_told(p, "failed a DIBS_ERR_CLOSED");
   peer_expect(p, "many_cancel .1 1");
@@ -298,26 +280,4 @@ static void close_cancels_a_set_that_waits(void **state)
   peer_end_clean(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(one_answer_and_one_release_are_for_all),
-    cmocka_unit_test(a_grant_by_message_is_a_reason_to_ask_and_no_lease),
-    cmocka_unit_test(after_three_rounds_it_keeps_what_it_has),
-    cmocka_unit_test(a_poll_that_found_nothing_new_is_no_round),
-    cmocka_unit_test(a_member_gone_at_the_renewal_loses_all),
-    cmocka_unit_test(a_set_lasts_as_long_as_its_shortest_member),
-    cmocka_unit_test(an_answer_lost_with_its_connection_is_asked_for_again),
-    cmocka_unit_test(an_old_grant_that_one_member_lost_is_asked_for_anew),
-    cmocka_unit_test(a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script),
-    cmocka_unit_test(a_detached_set_is_never_given_back_however_many_there_are),
-    cmocka_unit_test(a_grant_that_crosses_the_cancel_is_left_to_it),
-    cmocka_unit_test(a_member_broken_by_an_administrator_loses_all),
-    cmocka_unit_test(a_release_lost_and_repeated_was_done_by_the_first),
-    cmocka_unit_test(each_set_is_a_client_of_its_own),
-    cmocka_unit_test(a_try_that_was_sent_twice_is_cancelled_when_it_fails),
-    cmocka_unit_test(close_cancels_a_set_that_waits),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of seats: readers, writers and permits between lost answers, late messages and
  * broken connections. doc/design/protocol.md 9. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "seat.h"
 
@@ -18,11 +16,10 @@
 
 #define READER .kind = LOCK_RWLOCK, .reads = true
 
-static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
+TEST(an_answer_lost_with_its_connection_is_asked_for_again)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ READER, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 r w");
@@ -36,11 +33,10 @@ static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
 }
 
 /* It may be over since, and another's: only a renewal tells. */
-static void an_old_grant_found_by_asking_again_is_confirmed_before_it_is_believed(void **state)
+TEST(an_old_grant_found_by_asking_again_is_confirmed_before_it_is_believed)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ .kind = LOCK_RWLOCK, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
@@ -57,11 +53,10 @@ static void an_old_grant_found_by_asking_again_is_confirmed_before_it_is_believe
   peer_free(p);
 }
 
-static void the_release_of_an_ask_that_was_cut_leaves_a_tombstone(void **state)
+TEST(the_release_of_an_ask_that_was_cut_leaves_a_tombstone)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ .kind = LOCK_SEMAPHORE, .units = 2, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 p2 w");
@@ -79,11 +74,10 @@ static void the_release_of_an_ask_that_was_cut_leaves_a_tombstone(void **state)
   peer_end_clean(p);
 }
 
-static void the_release_of_an_ask_that_was_sent_once_leaves_none(void **state)
+TEST(the_release_of_an_ask_that_was_sent_once_leaves_none)
 {
   struct peer *p = seated((struct wish){ READER });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "share_release " A ":1:60");
   peer_answer(p, "1");
@@ -91,11 +85,10 @@ static void the_release_of_an_ask_that_was_sent_once_leaves_none(void **state)
   peer_end_clean(p);
 }
 
-static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
+TEST(a_release_lost_and_repeated_was_done_by_the_first)
 {
   struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK });
 
-  (void)state;
   peer_release(p, "a");
   peer_expect(p, "share_release " A ":1:60");
   peer_reconnect(p);
@@ -107,11 +100,10 @@ static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
 
 /* Its poll may be on its way behind the grant: cut with the connection, it could be granted
  * once more when nobody wants it. */
-static void a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too(void **state)
+TEST(a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too)
 {
   struct peer *p = seat_queued((struct wish){ READER });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "share_acquire " KEY " 1 r w");
   peer_hands_over(p, "share " A ":1:60 3000 0 1 n");
@@ -127,11 +119,10 @@ static void a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too(void **
   peer_end_clean(p);
 }
 
-static void a_cancelled_ask_ends_everywhere(void **state)
+TEST(a_cancelled_ask_ends_everywhere)
 {
   struct peer *p = seat_queued((struct wish){ .kind = LOCK_RWLOCK });
 
-  (void)state;
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect(p, "share_cancel " A ":1");
@@ -143,11 +134,10 @@ static void a_cancelled_ask_ends_everywhere(void **state)
 
 /* ---- messages ---- */
 
-static void a_message_before_the_answer_to_a_poll_is_the_grant(void **state)
+TEST(a_message_before_the_answer_to_a_poll_is_the_grant)
 {
   struct peer *p = seat_queued((struct wish){ READER });
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "share_acquire " KEY " 1 r w");
   peer_hands_over(p, "share " A ":1:60 3000 2 1 n");
@@ -160,11 +150,10 @@ static void a_message_before_the_answer_to_a_poll_is_the_grant(void **state)
 
 /* The share of the first message is over and another's when the ask is queued anew; what
  * was granted before that answer is not what is granted after it. */
-static void a_message_older_than_the_last_answer_is_not_believed(void **state)
+TEST(a_message_older_than_the_last_answer_is_not_believed)
 {
   struct peer *p = seat_queued((struct wish){ .kind = LOCK_RWLOCK });
 
-  (void)state;
   peer_stop_ms(p, 5000);
   peer_expect(p, "share_acquire " KEY " 1 w w");
   peer_answer(p, "[3 %lld 3000 3000 '" B ":10:61 0 0 61]", peer_server_us(p));
@@ -175,11 +164,10 @@ static void a_message_older_than_the_last_answer_is_not_believed(void **state)
   peer_free(p);
 }
 
-static void a_grant_message_too_old_to_believe_is_confirmed(void **state)
+TEST(a_grant_message_too_old_to_believe_is_confirmed)
 {
   struct peer *p = seat_queued((struct wish){ .kind = LOCK_SEMAPHORE });
 
-  (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 3100);
   peer_hands_over(p, "share " A ":1:60 3000 0 1 n");
@@ -191,11 +179,10 @@ static void a_grant_message_too_old_to_believe_is_confirmed(void **state)
   peer_free(p);
 }
 
-static void a_share_for_an_ask_nobody_has_is_given_back_as_a_share(void **state)
+TEST(a_share_for_an_ask_nobody_has_is_given_back_as_a_share)
 {
   struct peer *p = seat_queued((struct wish){ READER });
 
-  (void)state;
   peer_hands_over(p, "share " A ":7:60 3000 0 1 n");
   peer_expect(p, "text:share_release " A ":7:60 tombstone");
   peer_answer(p, "1");
@@ -209,11 +196,10 @@ static void a_share_for_an_ask_nobody_has_is_given_back_as_a_share(void **state)
 }
 
 /* Anyone may have sent it, for any name. */
-static void a_share_without_a_nonce_leaves_no_tombstone(void **state)
+TEST(a_share_without_a_nonce_leaves_no_tombstone)
 {
   struct peer *p = seat_queued((struct wish){ READER });
 
-  (void)state;
   peer_message(p, "share " A ":8:61 3000 0 1 other");
   peer_expect(p, "text:share_release " A ":8:61");
   peer_answer(p, "2");
@@ -224,11 +210,10 @@ static void a_share_without_a_nonce_leaves_no_tombstone(void **state)
   peer_free(p);
 }
 
-static void who_is_dropped_from_the_queue_asks_why(void **state)
+TEST(who_is_dropped_from_the_queue_asks_why)
 {
   struct peer *p = seat_queued((struct wish){ .kind = LOCK_SEMAPHORE, .units = 5 });
 
-  (void)state;
   peer_message(p, "lost " A ":1:0 n");
   peer_expect(p, "share_acquire " KEY " 1 p5 w");
   peer_answer(p, "[8 %lld 4]", peer_server_us(p));
@@ -238,11 +223,10 @@ static void who_is_dropped_from_the_queue_asks_why(void **state)
   peer_end_clean(p);
 }
 
-static void a_broken_share_is_lost_and_given_back(void **state)
+TEST(a_broken_share_is_lost_and_given_back)
 {
   struct peer *p = seated((struct wish){ READER });
 
-  (void)state;
   peer_lock(p, "w", (struct wish){ .name = "m" });    /* keeps an inbox */
   peer_expect(p, "acquire*");
   peer_answer(p, "[6 %lld]", peer_server_us(p));
@@ -257,11 +241,10 @@ static void a_broken_share_is_lost_and_given_back(void **state)
   peer_free(p);
 }
 
-static void permits_asked_for_anew_are_as_many_as_before(void **state)
+TEST(permits_asked_for_anew_are_as_many_as_before)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_lock(p, "a", (struct wish){ .kind = LOCK_SEMAPHORE, .is_drain = true, .is_try = true,
                                    .ttl_ms = 1000 });
   peer_connect(p, 0);
@@ -275,11 +258,10 @@ static void permits_asked_for_anew_are_as_many_as_before(void **state)
   peer_free(p);
 }
 
-static void close_gives_back_each_seat(void **state)
+TEST(close_gives_back_each_seat)
 {
   struct peer *p = seated((struct wish){ READER, .owner = "a" });
 
-  (void)state;
   peer_lock(p, "w", (struct wish){ .kind = LOCK_RWLOCK, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 w w");
   peer_close(p);
@@ -294,26 +276,4 @@ static void close_gives_back_each_seat(void **state)
   peer_end_clean(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_answer_lost_with_its_connection_is_asked_for_again),
-    cmocka_unit_test(an_old_grant_found_by_asking_again_is_confirmed_before_it_is_believed),
-    cmocka_unit_test(the_release_of_an_ask_that_was_cut_leaves_a_tombstone),
-    cmocka_unit_test(the_release_of_an_ask_that_was_sent_once_leaves_none),
-    cmocka_unit_test(a_release_lost_and_repeated_was_done_by_the_first),
-    cmocka_unit_test(a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too),
-    cmocka_unit_test(a_cancelled_ask_ends_everywhere),
-    cmocka_unit_test(a_message_before_the_answer_to_a_poll_is_the_grant),
-    cmocka_unit_test(a_message_older_than_the_last_answer_is_not_believed),
-    cmocka_unit_test(a_grant_message_too_old_to_believe_is_confirmed),
-    cmocka_unit_test(a_share_for_an_ask_nobody_has_is_given_back_as_a_share),
-    cmocka_unit_test(a_share_without_a_nonce_leaves_no_tombstone),
-    cmocka_unit_test(who_is_dropped_from_the_queue_asks_why),
-    cmocka_unit_test(a_broken_share_is_lost_and_given_back),
-    cmocka_unit_test(permits_asked_for_anew_are_as_many_as_before),
-    cmocka_unit_test(close_gives_back_each_seat),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Stories of servers that answer and cannot decide, and of outages: which status a waiting call
  * ends with, when it goes on, and what the program hears meanwhile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <dibs/client.h>
 
@@ -57,9 +54,8 @@ static const char *told(const char *error)
                                            : "failed a DIBS_ERR_UNREACHABLE";
 }
 
-static void a_wait_that_met_only_refusals_does_not_time_out(void **state)
+TEST(a_wait_that_met_only_refusals_does_not_time_out)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
     struct peer *p = peer_asked((struct wish){ .wait_ms = 3000 });
 
@@ -68,9 +64,8 @@ static void a_wait_that_met_only_refusals_does_not_time_out(void **state)
   }
 }
 
-static void a_client_that_was_never_answered_gives_up_after_the_connect_timeout(void **state)
+TEST(a_client_that_was_never_answered_gives_up_after_the_connect_timeout)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
     struct peer *p = peer_asked((struct wish){ .wait_ms = 10 * MINUTE });
 
@@ -80,9 +75,8 @@ static void a_client_that_was_never_answered_gives_up_after_the_connect_timeout(
 }
 
 /* Queued behind another holder: the server has answered once. */
-static void a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock(void **state)
+TEST(a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
     struct peer *p = peer_queued((struct wish){ 0 });
 
@@ -104,9 +98,8 @@ static const char *const full[] = {
 };
 
 /* With a limit each poll changes the entry, and so writes; without one most write nothing. */
-static void a_queued_waiter_outlasts_a_full_server_with_and_without_a_limit(void **state)
+TEST(a_queued_waiter_outlasts_a_full_server_with_and_without_a_limit)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
     for (int64_t wait_ms = 0; wait_ms <= 10 * MINUTE; wait_ms += 10 * MINUTE) {
       struct peer *p = peer_queued((struct wish){ .wait_ms = wait_ms });
@@ -121,20 +114,18 @@ static void a_queued_waiter_outlasts_a_full_server_with_and_without_a_limit(void
     }
 }
 
-static void a_queued_waiter_gets_its_grant_by_message_from_a_full_server(void **state)
+TEST(a_queued_waiter_gets_its_grant_by_message_from_a_full_server)
 {
   struct peer *p = peer_queued((struct wish){ .wait_ms = MINUTE });
 
-  (void)state;
   refuse_for(p, full[0], 1500);
   peer_hands_over(p, "grant " PEER_CLIENT ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
 
-static void a_full_server_at_the_end_of_a_queued_wait_is_refused(void **state)
+TEST(a_full_server_at_the_end_of_a_queued_wait_is_refused)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
     struct peer *p = peer_queued((struct wish){ .wait_ms = 10000 });
 
@@ -143,20 +134,18 @@ static void a_full_server_at_the_end_of_a_queued_wait_is_refused(void **state)
   }
 }
 
-static void a_full_server_refuses_a_new_request_at_once(void **state)
+TEST(a_full_server_refuses_a_new_request_at_once)
 {
   struct peer *p = peer_asked((struct wish){ .wait_ms = MINUTE });
 
-  (void)state;
   peer_expect(p, "acquire*");
   peer_answer(p, "%s", full[0]);
   peer_expect_told(p, "failed a DIBS_ERR_REFUSED");
   peer_free(p);
 }
 
-static void refusals_at_the_end_of_a_long_wait_are_told_and_not_busy(void **state)
+TEST(refusals_at_the_end_of_a_long_wait_are_told_and_not_busy)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
     struct peer *p = peer_queued((struct wish){ .wait_ms = 5 * MINUTE });
 
@@ -165,11 +154,10 @@ static void refusals_at_the_end_of_a_long_wait_are_told_and_not_busy(void **stat
   }
 }
 
-static void a_waiter_outlasts_an_outage_and_asks_again(void **state)
+TEST(a_waiter_outlasts_an_outage_and_asks_again)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
 
-  (void)state;
   peer_break(p, 0);
   for (int i = 0; i < 600; i++) {
     peer_advance_ms(p, 100);
@@ -186,12 +174,11 @@ static void a_waiter_outlasts_an_outage_and_asks_again(void **state)
   peer_free(p);
 }
 
-static void with_fail_an_outage_is_borne_for_the_connect_timeout(void **state)
+TEST(with_fail_an_outage_is_borne_for_the_connect_timeout)
 {
   engine_settings s = peer_settings();
   struct peer *p;
 
-  (void)state;
   s.patience = PATIENCE_NEVER;
   p = peer_new_with(&s);
   peer_lock(p, "a", (struct wish){ 0 });
@@ -200,12 +187,11 @@ static void with_fail_an_outage_is_borne_for_the_connect_timeout(void **state)
   peer_free(p);
 }
 
-static void with_wait_a_server_that_was_never_there_is_waited_for(void **state)
+TEST(with_wait_a_server_that_was_never_there_is_waited_for)
 {
   engine_settings s = peer_settings();
   struct peer *p;
 
-  (void)state;
   s.patience = PATIENCE_ALWAYS;
   p = peer_new_with(&s);
   peer_lock(p, "a", (struct wish){ 0 });
@@ -218,23 +204,21 @@ static void with_wait_a_server_that_was_never_there_is_waited_for(void **state)
   peer_free(p);
 }
 
-static void a_try_keeps_one_limit_while_the_server_refuses(void **state)
+TEST(a_try_keeps_one_limit_while_the_server_refuses)
 {
   struct peer *p = peer_asked((struct wish){ .is_try = true });
 
-  (void)state;
   refuse_until_told(p, passing[0], "failed a DIBS_ERR_UNREACHABLE", 4950, 5050);
   peer_free(p);
 }
 
 /* ---- what the program hears ---- */
 
-static void who_waits_without_an_answer_is_warned_at_growing_intervals(void **state)
+TEST(who_waits_without_an_answer_is_warned_at_growing_intervals)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
   static const int64_t later_s[] = { 2, 4, 8, 16, 32, 60, 60 };
 
-  (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "acquire*");
   peer_answer(p, "%s", passing[4]);
@@ -259,11 +243,10 @@ static void who_waits_without_an_answer_is_warned_at_growing_intervals(void **st
   peer_free(p);
 }
 
-static void a_short_refusal_is_not_told(void **state)
+TEST(a_short_refusal_is_not_told)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  (void)state;
   refuse_for(p, passing[0], 1500);
   peer_advance_to_command(p);
   peer_expect(p, "acquire*");
@@ -274,23 +257,21 @@ static void a_short_refusal_is_not_told(void **state)
   peer_free(p);
 }
 
-static void a_client_that_holds_and_asks_nothing_is_not_warned(void **state)
+TEST(a_client_that_holds_and_asks_nothing_is_not_warned)
 {
   struct peer *p = peer_new();
 
-  (void)state;
   peer_advance_ms(p, MINUTE);
   assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 0);
   peer_free(p);
 }
 
 /* A primary that became a replica: it connects, and says READONLY to the first command. */
-static void a_server_that_comes_and_goes_is_told_less_and_less_often(void **state)
+TEST(a_server_that_comes_and_goes_is_told_less_and_less_often)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
   int first, events, tries = 0;
 
-  (void)state;
   peer_break(p, 0);
   for (int ms = 0; ms < 6000; ms += 10) {
     peer_advance_ms(p, 10);
@@ -317,26 +298,4 @@ static void a_server_that_comes_and_goes_is_told_less_and_less_often(void **stat
   peer_free(p);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_wait_that_met_only_refusals_does_not_time_out),
-    cmocka_unit_test(a_client_that_was_never_answered_gives_up_after_the_connect_timeout),
-    cmocka_unit_test(a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock),
-    cmocka_unit_test(a_queued_waiter_outlasts_a_full_server_with_and_without_a_limit),
-    cmocka_unit_test(a_queued_waiter_gets_its_grant_by_message_from_a_full_server),
-    cmocka_unit_test(a_full_server_at_the_end_of_a_queued_wait_is_refused),
-    cmocka_unit_test(a_full_server_refuses_a_new_request_at_once),
-    cmocka_unit_test(refusals_at_the_end_of_a_long_wait_are_told_and_not_busy),
-    cmocka_unit_test(a_waiter_outlasts_an_outage_and_asks_again),
-    cmocka_unit_test(with_fail_an_outage_is_borne_for_the_connect_timeout),
-    cmocka_unit_test(with_wait_a_server_that_was_never_there_is_waited_for),
-    cmocka_unit_test(a_try_keeps_one_limit_while_the_server_refuses),
-    cmocka_unit_test(who_waits_without_an_answer_is_warned_at_growing_intervals),
-    cmocka_unit_test(a_short_refusal_is_not_told),
-    cmocka_unit_test(a_client_that_holds_and_asks_nothing_is_not_warned),
-    cmocka_unit_test(a_server_that_comes_and_goes_is_told_less_and_less_often),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

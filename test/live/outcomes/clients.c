@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/clients.c - calls that do not wait for a server: names in memory,
  * asynchronous forms, event loops. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 

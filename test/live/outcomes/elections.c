@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/elections.c - what a leader and its observers call; ways.c has how
  * it becomes one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/holds.c - dibs_release(), and what a hold tells. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/opens.c - opening a client, and what it tells about itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 

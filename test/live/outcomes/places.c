@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/places.c - the private server, temporary servers, and the rights of a client:
  * what is called without a client. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <sys/file.h>

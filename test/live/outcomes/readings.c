@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/readings.c - what a program reads about locks: the fleet and its history, the
  * numbers of one client, its log, and the findings of dibs_examine(). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/shares.c - semaphores, dibs_downgrade(), and what is special about several
  * names; all that takes a lock or permits is in ways.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 

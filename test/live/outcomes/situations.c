@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/situations.c - what the tables of outcomes share: clients, and situations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/tokens.c - leases that are named by a token. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 
@@ -170,7 +168,6 @@ static dibs_status token_release_without_a_reply(void)
   live_expect_ok(token_release());       /* what comes late changes nothing */
   return status;
 }
-
 
 /* ---- the table ---- */
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/outcomes/ways.c - every function that takes a lock or permits, in the situations that
  * dibs_lock() lists: all others list what it does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "outcomes.h"
 

@@ -8,12 +8,9 @@
 #ifndef TEST_SIM_QUORUM_SITE_H
 #define TEST_SIM_QUORUM_SITE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdint.h>
 
 #include "failing_heap.h"
 #include "quorum/quorum.h"

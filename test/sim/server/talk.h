@@ -4,12 +4,9 @@
 #ifndef TEST_SIM_SERVER_TALK_H
 #define TEST_SIM_SERVER_TALK_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdint.h>
 
 #include "base/base.h"
 #include "server/sim_server.h"
@@ -37,10 +34,5 @@ const char *talk_heard(talk *t, sim_connection *c);
 void talk_at(talk *t, int64_t us);
 
 const memory *talk_memory(void);
-
-#define TALK_TEST(function) \
-  cmocka_unit_test_setup_teardown(function, talk_set_up, talk_tear_down)
-#define TALK_TEST_UNKNOWN(function) \
-  cmocka_unit_test_setup_teardown(function, talk_set_up, talk_tear_down_unknown)
 
 #endif

@@ -2,13 +2,11 @@
 /* Unit: admin/acl - the lines for all uses, patterns and dialects, byte for byte, as a digest of
  * each dialect. `acl_lines_test --print` prints them, to compare two builds with diff. After an
  * intended change, the digests that the failed test shows are the new ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/acl.h>
 
@@ -71,7 +69,7 @@ static line_set lines_of(dibs_dialect dialect, bool is_printed)
   return s;
 }
 
-static void lines_change_only_on_purpose(void **state)
+TEST(lines_change_only_on_purpose)
 {
   static const struct {
     dibs_dialect dialect;
@@ -84,7 +82,6 @@ static void lines_change_only_on_purpose(void **state)
   };
   bool has_changed = false;
 
-  (void)state;
   _Static_assert(sizeof(golden) / sizeof(golden[0]) == DIALECT_COUNT, "a line of each dialect");
   for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
     line_set s = lines_of(golden[i].dialect, false);
@@ -97,23 +94,21 @@ static void lines_change_only_on_purpose(void **state)
   assert_false(has_changed);
 }
 
-static void a_doctor_may_read_the_state_of_a_cluster(void **state)
+TEST(a_doctor_may_read_the_state_of_a_cluster)
 {
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE];
 
-  (void)state;
   o.uses = DIBS_ACL_DOCTOR | DIBS_ACL_CLUSTER;
   assert_int_equal(dibs_acl_line(NULL, &o, line, sizeof(line), NULL), DIBS_OK);
   assert_non_null(strstr(line, " +cluster|info"));
 }
 
-static void options_that_end_inside_of_a_pointer_are_refused(void **state)
+TEST(options_that_end_inside_of_a_pointer_are_refused)
 {
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE];
 
-  (void)state;
   o.user = "worker";
   o.size = offsetof(dibs_acl_options, user) + 3;
   assert_int_equal(dibs_acl_line(NULL, &o, line, sizeof(line), NULL), DIBS_ERR_ARGUMENT);
@@ -121,16 +116,10 @@ static void options_that_end_inside_of_a_pointer_are_refused(void **state)
 
 int main(int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(lines_change_only_on_purpose),
-    cmocka_unit_test(a_doctor_may_read_the_state_of_a_cluster),
-    cmocka_unit_test(options_that_end_inside_of_a_pointer_are_refused),
-  };
-
   if (argc > 1 && strcmp(argv[1], "--print") == 0) {
     for (int dialect = DIBS_DIALECT_DEFAULT; dialect <= DIALECT_COUNT; dialect++)
       (void)lines_of((dibs_dialect)dialect, true);
     return 0;
   }
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run(NULL, NULL, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: api/config - the config file's bytes; refusals name file, line and a suggestion. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "api/config.h"
 #include "base/dialects.h"
@@ -23,11 +21,10 @@ static dibs_status parse(config *c, const char *file)
   return config_parse(c, file, strlen(file), "here/config", &why);
 }
 
-static void all_keys_are_read(void **state)
+TEST(all_keys_are_read)
 {
   config c;
 
-  (void)state;
   assert_int_equal(parse(&c, "# who\nurl = rediss://h:1/2?note=a\nprefix=p\nuser: u\n"
                              "password = s3 cret\ncacert=/ca\ncert=/c\nkey=/k\nsni=n\n"
                              "note = two words\nconnect_timeout = 500ms\n"
@@ -47,11 +44,10 @@ static void all_keys_are_read(void **state)
   config_deinit(&c);
 }
 
-static void keys_of_deployments_are_read(void **state)
+TEST(keys_of_deployments_are_read)
 {
   config c;
 
-  (void)state;
   assert_int_equal(parse(&c, "quarantine = 7s\ndegrade = local\npubsub = no\nfunctions = yes\n"
                              "sharded = no\n"
                              "sentinel_user = sam\nsentinel_password = s3 cret\n"), DIBS_OK);
@@ -77,22 +73,20 @@ static void keys_of_deployments_are_read(void **state)
   config_deinit(&c);
 }
 
-static void several_urls_are_one_quorum(void **state)
+TEST(several_urls_are_one_quorum)
 {
   config c;
 
-  (void)state;
   assert_int_equal(parse(&c, "url = redis://a\nprefix = p\nurl = redis://b\n"
                              "url = redis://c\n"), DIBS_OK);
   assert_string_equal(c.url, "redis://a redis://b redis://c");
   config_deinit(&c);
 }
 
-static void an_empty_file_sets_nothing(void **state)
+TEST(an_empty_file_sets_nothing)
 {
   config c;
 
-  (void)state;
   assert_int_equal(parse(&c, ""), DIBS_OK);
   assert_null(c.url);
   config_deinit(&c);
@@ -109,17 +103,15 @@ static void refused(const char *file, const char *named)
   config_deinit(&c);
 }
 
-static void an_unknown_key_is_refused_with_line_and_suggestion(void **state)
+TEST(an_unknown_key_is_refused_with_line_and_suggestion)
 {
-  (void)state;
   refused("# a\n\nconect_timeout = 1s\n", "here/config:3: unknown key \"conect_timeout\"; "
                                           "did you mean connect_timeout?");
   refused("zebra = 1\n", "known are url, prefix");
 }
 
-static void wrong_values_are_refused_with_what_is_allowed(void **state)
+TEST(wrong_values_are_refused_with_what_is_allowed)
 {
-  (void)state;
   refused("connect_timeout = soon\n", "here/config:1: connect_timeout must be a duration");
   refused("connect_timeout = 0\n", "duration");
   refused("clock_rate_error_ppm = 500001\n", "1 to 500000");
@@ -134,55 +126,35 @@ static void wrong_values_are_refused_with_what_is_allowed(void **state)
   refused("prefix = a\nprefix = b\n", ":2: prefix is given twice");
 }
 
-static void lines_that_are_no_settings_are_refused(void **state)
+TEST(lines_that_are_no_settings_are_refused)
 {
-  (void)state;
   refused("[redis]\nurl = redis://h\n", "sections are not known");
   refused("url = redis://h\nhello\n", ":2: write key = value");
 }
 
-static void a_password_is_never_in_a_message(void **state)
+TEST(a_password_is_never_in_a_message)
 {
-  (void)state;
   refused("password = hunter2\npassword = hunter2\n", "password is given twice");
   refused("password = hunter2\nhunter2\n", "write key = value");
 }
 
-static void a_line_too_long_is_refused_not_cut(void **state)
+TEST(a_line_too_long_is_refused_not_cut)
 {
   static char file[9000];
 
-  (void)state;
   memset(file, 'x', sizeof(file) - 1);
   memcpy(file, "password = ", 11);
   refused(file, ":1: the line is too long");
 }
 
-static void a_zero_byte_is_refused(void **state)
+TEST(a_zero_byte_is_refused)
 {
   text why = text_over(words, sizeof(words));
   config c;
 
-  (void)state;
   config_init(&c, &heap);
   assert_int_equal(config_parse(&c, "note = a\0b\n", 11, "f", &why), DIBS_ERR_CONFIG);
   config_deinit(&c);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(all_keys_are_read),
-    cmocka_unit_test(keys_of_deployments_are_read),
-    cmocka_unit_test(several_urls_are_one_quorum),
-    cmocka_unit_test(an_empty_file_sets_nothing),
-    cmocka_unit_test(an_unknown_key_is_refused_with_line_and_suggestion),
-    cmocka_unit_test(wrong_values_are_refused_with_what_is_allowed),
-    cmocka_unit_test(lines_that_are_no_settings_are_refused),
-    cmocka_unit_test(a_password_is_never_in_a_message),
-    cmocka_unit_test(a_line_too_long_is_refused_not_cut),
-    cmocka_unit_test(a_zero_byte_is_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: api/handle - handles that have ended are known as such for ever. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,13 +14,12 @@
 
 static int owner_a, owner_b;
 
-static void a_handle_leads_to_its_owner_until_it_ends(void **state)
+TEST(a_handle_leads_to_its_owner_until_it_ends)
 {
   handle *h = handle_new(HANDLE_HOLD, &owner_a, NULL);
   void *value = handle_value(h);
   handle *pinned;
 
-  (void)state;
   pinned = handle_pin(value, HANDLE_HOLD);
   assert_ptr_equal(pinned, h);
   assert_ptr_equal(pinned->owner, &owner_a);
@@ -31,13 +28,12 @@ static void a_handle_leads_to_its_owner_until_it_ends(void **state)
   assert_null(handle_pin(value, HANDLE_HOLD));
 }
 
-static void an_old_value_never_means_the_next_tenant(void **state)
+TEST(an_old_value_never_means_the_next_tenant)
 {
   handle *first = handle_new(HANDLE_HOLD, &owner_a, NULL), *second;
   void *old = handle_value(first);
   handle_view view;
 
-  (void)state;
   handle_end(first);
   second = handle_new(HANDLE_HOLD, &owner_b, NULL);
   assert_ptr_equal(first, second);             /* the same place, used again */
@@ -48,12 +44,11 @@ static void an_old_value_never_means_the_next_tenant(void **state)
   handle_end(second);
 }
 
-static void a_pinned_place_gets_no_new_tenant(void **state)
+TEST(a_pinned_place_gets_no_new_tenant)
 {
   handle *h = handle_new(HANDLE_HOLD, &owner_a, NULL), *other;
   handle *pinned = handle_pin(handle_value(h), HANDLE_HOLD);
 
-  (void)state;
   handle_end(h);
   other = handle_new(HANDLE_HOLD, &owner_b, NULL);
   assert_ptr_not_equal(other, h);
@@ -65,21 +60,19 @@ static void a_pinned_place_gets_no_new_tenant(void **state)
   handle_end(other);
 }
 
-static void kinds_are_not_mixed_up(void **state)
+TEST(kinds_are_not_mixed_up)
 {
   handle *h = handle_new(HANDLE_REQUEST, &owner_a, NULL);
 
-  (void)state;
   assert_null(handle_pin(handle_value(h), HANDLE_HOLD));
   handle_unpin(handle_pin(handle_value(h), HANDLE_REQUEST));
   handle_end(h);
 }
 
-static void any_bits_are_answered_with_nobody(void **state)
+TEST(any_bits_are_answered_with_nobody)
 {
   uintptr_t bits = 1;
 
-  (void)state;
   assert_null(handle_pin(NULL, HANDLE_HOLD));
   assert_null(handle_pin((const void *)UINTPTR_MAX, HANDLE_HOLD));
   assert_null(handle_pin(&owner_a, HANDLE_HOLD));
@@ -89,13 +82,12 @@ static void any_bits_are_answered_with_nobody(void **state)
   }
 }
 
-static void thousands_live_side_by_side(void **state)
+TEST(thousands_live_side_by_side)
 {
   enum { COUNT = 5000 };
   static handle *all[COUNT];
   static int owners[COUNT];
 
-  (void)state;
   for (int i = 0; i < COUNT; i++) {
     all[i] = handle_new(HANDLE_HOLD, &owners[i], NULL);
     assert_non_null(all[i]);
@@ -126,13 +118,12 @@ static void *turn_over(void *data)
   return NULL;
 }
 
-static void threads_never_get_the_same_place(void **state)
+TEST(threads_never_get_the_same_place)
 {
   pthread_t threads[4];
   int owners[4];
   void *fault;
 
-  (void)state;
   for (int i = 0; i < 4; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, turn_over, &owners[i]), 0);
   for (int i = 0; i < 4; i++) {
@@ -141,13 +132,12 @@ static void threads_never_get_the_same_place(void **state)
   }
 }
 
-static void a_child_of_a_fork_has_another_epoch(void **state)
+TEST(a_child_of_a_fork_has_another_epoch)
 {
   uint64_t mine = fork_epoch();
   int how;
   pid_t child = fork();
 
-  (void)state;
   if (child == 0)
     _exit(fork_epoch() != mine && fork_epoch() == fork_epoch() ? 0 : 1);
   assert_int_equal(waitpid(child, &how, 0), child);
@@ -155,18 +145,4 @@ static void a_child_of_a_fork_has_another_epoch(void **state)
   assert_int_equal(fork_epoch(), mine);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_handle_leads_to_its_owner_until_it_ends),
-    cmocka_unit_test(an_old_value_never_means_the_next_tenant),
-    cmocka_unit_test(a_pinned_place_gets_no_new_tenant),
-    cmocka_unit_test(kinds_are_not_mixed_up),
-    cmocka_unit_test(any_bits_are_answered_with_nobody),
-    cmocka_unit_test(thousands_live_side_by_side),
-    cmocka_unit_test(threads_never_get_the_same_place),
-    cmocka_unit_test(a_child_of_a_fork_has_another_epoch),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* test/unit/api/log_line_test.c - a line of the log is one line, whatever its values are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "api/log_line.h"
 
 static log_line line;
 
-static void a_line_has_its_level_its_event_and_its_fields(void **state)
+TEST(a_line_has_its_level_its_event_and_its_fields)
 {
-  (void)state;
   log_line_begin(&line, DIBS_LOG_WARNING, "refused");
   log_line_add(&line, "name", "orders:42");
   log_line_add_uint(&line, "ttl_ms", 30000);
@@ -29,9 +26,8 @@ static void a_line_has_its_level_its_event_and_its_fields(void **state)
   assert_string_equal(line.shown.fields[4]->value, "is held");
 }
 
-static void nothing_leaves_its_line_or_its_quotes(void **state)
+TEST(nothing_leaves_its_line_or_its_quotes)
 {
-  (void)state;
   log_line_begin(&line, DIBS_LOG_ERROR, "lost");
   log_line_add_bytes(&line, "name", "a\n\"b\\\x1b[2J\0c\xff", 12);
   log_line_add(&line, "class", "x=y");
@@ -42,11 +38,10 @@ static void nothing_leaves_its_line_or_its_quotes(void **state)
   assert_int_equal(line.shown.field_count, 2);
 }
 
-static void values_that_have_no_room_are_cut(void **state)
+TEST(values_that_have_no_room_are_cut)
 {
   char name[512], reason[4000];
 
-  (void)state;
   memset(name, '\n', sizeof(name));
   memset(reason, 'r', sizeof(reason));
   log_line_begin(&line, DIBS_LOG_DEBUG, "granted");
@@ -62,23 +57,12 @@ static void values_that_have_no_room_are_cut(void **state)
     log_line_add_uint(&line, "n", 1);
 }
 
-static void of_many_fields_some_are_left_out(void **state)
+TEST(of_many_fields_some_are_left_out)
 {
-  (void)state;
   log_line_begin(&line, DIBS_LOG_INFO, "connected");
   for (int i = 0; i < 2 * LOG_FIELDS_MAX; i++)
     log_line_add_uint(&line, "n", 1);
   assert_int_equal(line.shown.field_count, LOG_FIELDS_MAX);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_line_has_its_level_its_event_and_its_fields),
-    cmocka_unit_test(nothing_leaves_its_line_or_its_quotes),
-    cmocka_unit_test(values_that_have_no_room_are_cut),
-    cmocka_unit_test(of_many_fields_some_are_left_out),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: api/options - sized records, ranges, owners; refusals name the value. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -29,12 +27,11 @@ static dibs_status read_client(const dibs_options *o, dibs_options *known)
   return client_options_read(o, known, &why);
 }
 
-static void nothing_given_means_the_defaults(void **state)
+TEST(nothing_given_means_the_defaults)
 {
   lock_call call;
   dibs_options known;
 
-  (void)state;
   assert_int_equal(read_lock(NULL, &call), DIBS_OK);
   assert_int_equal(span_to_ms(call.spec.ttl), 30000);
   assert_int_equal(call.wait_ms, DIBS_FOREVER);
@@ -43,12 +40,11 @@ static void nothing_given_means_the_defaults(void **state)
   assert_int_equal(known.connect_timeout_ms, 0);
 }
 
-static void an_older_program_s_record_is_filled_with_zeros(void **state)
+TEST(an_older_program_s_record_is_filled_with_zeros)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   lock_call call;
 
-  (void)state;
   o.size = offsetof(dibs_lock_options, owner);
   o.ttl_ms = 5000;
   o.owner = "x";                               /* beyond the size: not looked at */
@@ -59,12 +55,11 @@ static void an_older_program_s_record_is_filled_with_zeros(void **state)
   assert_null(call.spec.note);
 }
 
-static void a_newer_program_s_record_passes_while_its_news_are_zero(void **state)
+TEST(a_newer_program_s_record_passes_while_its_news_are_zero)
 {
   struct { dibs_lock_options known; char more[24]; } o = { DIBS_LOCK_OPTIONS_INIT, { 0 } };
   lock_call call;
 
-  (void)state;
   o.known.size = sizeof(o);
   assert_int_equal(read_lock(&o.known, &call), DIBS_OK);
   o.more[23] = 1;
@@ -72,12 +67,11 @@ static void a_newer_program_s_record_passes_while_its_news_are_zero(void **state
   assert_non_null(strstr(words, "newer version"));
 }
 
-static void a_record_without_its_size_is_refused(void **state)
+TEST(a_record_without_its_size_is_refused)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   lock_call call;
 
-  (void)state;
   o.size = 0;
   assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "_INIT"));
@@ -85,14 +79,13 @@ static void a_record_without_its_size_is_refused(void **state)
 
 /* What a program leaves in a record that it did not begin with _INIT. Behind this one, as behind
  * the last object of a mapping, there is nothing that can be read. */
-static void a_record_with_any_number_as_its_size_is_refused_unread(void **state)
+TEST(a_record_with_any_number_as_its_size_is_refused_unread)
 {
   static const size_t sizes[] = { SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 40, 4097 };
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   lock_call call;
 
-  (void)state;
   assert_true(pages != MAP_FAILED);
   assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
   for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -105,24 +98,22 @@ static void a_record_with_any_number_as_its_size_is_refused_unread(void **state)
   assert_int_equal(munmap(pages, 2 * page), 0);
 }
 
-static void a_record_that_ends_inside_of_a_pointer_is_refused(void **state)
+TEST(a_record_that_ends_inside_of_a_pointer_is_refused)
 {
   dibs_options o = DIBS_OPTIONS_INIT, known;
 
-  (void)state;
   o.note = "a note";
   o.size = offsetof(dibs_options, note) + 3;
   assert_int_equal(read_client(&o, &known), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "_INIT"));
 }
 
-static void unknown_flags_are_refused_and_named(void **state)
+TEST(unknown_flags_are_refused_and_named)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   dibs_options c = DIBS_OPTIONS_INIT, known;
   lock_call call;
 
-  (void)state;
   o.flags = 0x8000u | DIBS_LOCK_FIXED;
   assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "0x00008000"));
@@ -131,11 +122,10 @@ static void unknown_flags_are_refused_and_named(void **state)
   assert_non_null(strstr(words, "0x10000000"));
 }
 
-static void choices_for_deployments_are_checked(void **state)
+TEST(choices_for_deployments_are_checked)
 {
   dibs_options c = DIBS_OPTIONS_INIT, known;
 
-  (void)state;
   c.quarantine_ms = 7000;
   c.degrade = DIBS_DEGRADE_LOCAL;
   c.sentinel_user = "sam";
@@ -152,7 +142,7 @@ static void choices_for_deployments_are_checked(void **state)
   assert_non_null(strstr(words, "quarantine_ms is -1"));
 }
 
-static void times_out_of_range_are_refused_with_the_range(void **state)
+TEST(times_out_of_range_are_refused_with_the_range)
 {
   static const struct { int32_t wait, ttl, max; const char *named; } wrong[] = {
     { -1, 0, 0, "wait_ms is -1" },
@@ -166,7 +156,6 @@ static void times_out_of_range_are_refused_with_the_range(void **state)
   };
   lock_call call;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
     dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
 
@@ -186,7 +175,7 @@ static void on_change(dibs_hold *hold, const dibs_hold_info *info, dibs_change w
   (void)data;
 }
 
-static void a_warning_that_cannot_come_is_refused(void **state)
+TEST(a_warning_that_cannot_come_is_refused)
 {
   static const struct { int32_t warn, ttl; bool has_callback; const char *named; } wrong[] = {
     { -1, 0, true, "warn_ms is -1" },
@@ -197,7 +186,6 @@ static void a_warning_that_cannot_come_is_refused(void **state)
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   lock_call call;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
     o.warn_ms = wrong[i].warn;
     o.ttl_ms = wrong[i].ttl;
@@ -213,12 +201,11 @@ static void a_warning_that_cannot_come_is_refused(void **state)
   assert_non_null(strstr(words, "reserved"));
 }
 
-static void the_ends_of_the_ranges_are_allowed(void **state)
+TEST(the_ends_of_the_ranges_are_allowed)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   lock_call call;
 
-  (void)state;
   o.wait_ms = o.ttl_ms = o.max_hold_ms = DIBS_MS_MAX;
   assert_int_equal(read_lock(&o, &call), DIBS_OK);
   o.ttl_ms = o.max_hold_ms = 100;
@@ -226,13 +213,12 @@ static void the_ends_of_the_ranges_are_allowed(void **state)
   assert_int_equal(read_lock(&o, &call), DIBS_OK);
 }
 
-static void a_ttl_must_leave_room_for_two_renewals(void **state)
+TEST(a_ttl_must_leave_room_for_two_renewals)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   text why = text_over(words, sizeof(words));
   lock_call call;
 
-  (void)state;
   o.ttl_ms = 1000;
   assert_int_equal(lock_options_read(&o, true, 500, &call, &why), DIBS_OK);
   assert_int_equal(lock_options_read(&o, true, 501, &call, &why), DIBS_ERR_ARGUMENT);
@@ -240,12 +226,11 @@ static void a_ttl_must_leave_room_for_two_renewals(void **state)
   assert_int_equal(lock_options_read(&o, true, 501, &call, &why), DIBS_OK);
 }
 
-static void owners_by_key_never_equal_owners_by_thread(void **state)
+TEST(owners_by_key_never_equal_owners_by_thread)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   lock_call thread, key;
 
-  (void)state;
   assert_int_equal(read_lock(NULL, &thread), DIBS_OK);
   o.owner = thread.owner + 1;
   o.owner_size = thread.spec.owner_size - 1;
@@ -254,13 +239,12 @@ static void owners_by_key_never_equal_owners_by_thread(void **state)
   assert_memory_not_equal(key.owner, thread.owner, key.spec.owner_size);
 }
 
-static void wrong_owners_are_refused(void **state)
+TEST(wrong_owners_are_refused)
 {
   char long_key[DIBS_OWNER_MAX + 1] = { 0 };
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   lock_call call;
 
-  (void)state;
   o.owner_size = 3;
   assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   o.owner = long_key;
@@ -274,13 +258,12 @@ static void wrong_owners_are_refused(void **state)
   assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
 }
 
-static void nobody_owns_what_is_asked_for_without_blocking(void **state)
+TEST(nobody_owns_what_is_asked_for_without_blocking)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   text why = text_over(words, sizeof(words));
   lock_call call;
 
-  (void)state;
   assert_int_equal(lock_options_read(NULL, false, 0, &call, &why), DIBS_OK);
   assert_int_equal(call.spec.owner_size, 0);
   o.flags = DIBS_LOCK_NO_OWNER;
@@ -294,12 +277,11 @@ static void *read_owner(void *call)
   return NULL;
 }
 
-static void each_thread_is_an_owner_of_its_own(void **state)
+TEST(each_thread_is_an_owner_of_its_own)
 {
   lock_call mine, others[2];
   pthread_t thread;
 
-  (void)state;
   assert_int_equal(read_lock(NULL, &mine), DIBS_OK);
   for (int i = 0; i < 2; i++) {                /* one after the other: ids may be reused */
     assert_int_equal(pthread_create(&thread, NULL, read_owner, &others[i]), 0);
@@ -309,24 +291,22 @@ static void each_thread_is_an_owner_of_its_own(void **state)
   assert_memory_not_equal(others[0].owner, others[1].owner, mine.spec.owner_size);
 }
 
-static void half_an_allocator_is_refused(void **state)
+TEST(half_an_allocator_is_refused)
 {
   dibs_allocator a = { NULL, NULL, NULL, NULL };
   dibs_options o = DIBS_OPTIONS_INIT, known;
 
-  (void)state;
   o.allocator = &a;
   assert_int_equal(read_client(&o, &known), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "allocator"));
 }
 
-static void a_note_has_its_longest_length(void **state)
+TEST(a_note_has_its_longest_length)
 {
   char note[DIBS_NOTE_MAX + 2];
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   lock_call call;
 
-  (void)state;
   memset(note, 'n', sizeof(note));
   note[DIBS_NOTE_MAX] = 0;
   o.note = note;
@@ -343,12 +323,11 @@ static dibs_status read_wait(const dibs_wait_options *o, wait_plan *call)
   return wait_options_read(o, call, &why);
 }
 
-static void waits_have_their_time_and_canceller_and_nothing_else(void **state)
+TEST(waits_have_their_time_and_canceller_and_nothing_else)
 {
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
   wait_plan call = { .wait_ms = 7 };
 
-  (void)state;
   assert_int_equal(read_wait(NULL, &call), DIBS_OK);
   assert_int_equal(call.wait_ms, DIBS_FOREVER);
   o.wait_ms = 0;
@@ -373,29 +352,4 @@ static void waits_have_their_time_and_canceller_and_nothing_else(void **state)
   assert_non_null(strstr(words, "dibs_wait_options.size is 3"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nothing_given_means_the_defaults),
-    cmocka_unit_test(an_older_program_s_record_is_filled_with_zeros),
-    cmocka_unit_test(a_newer_program_s_record_passes_while_its_news_are_zero),
-    cmocka_unit_test(a_record_without_its_size_is_refused),
-    cmocka_unit_test(a_record_with_any_number_as_its_size_is_refused_unread),
-    cmocka_unit_test(a_record_that_ends_inside_of_a_pointer_is_refused),
-    cmocka_unit_test(unknown_flags_are_refused_and_named),
-    cmocka_unit_test(choices_for_deployments_are_checked),
-    cmocka_unit_test(times_out_of_range_are_refused_with_the_range),
-    cmocka_unit_test(a_warning_that_cannot_come_is_refused),
-    cmocka_unit_test(the_ends_of_the_ranges_are_allowed),
-    cmocka_unit_test(a_ttl_must_leave_room_for_two_renewals),
-    cmocka_unit_test(owners_by_key_never_equal_owners_by_thread),
-    cmocka_unit_test(wrong_owners_are_refused),
-    cmocka_unit_test(nobody_owns_what_is_asked_for_without_blocking),
-    cmocka_unit_test(each_thread_is_an_owner_of_its_own),
-    cmocka_unit_test(half_an_allocator_is_refused),
-    cmocka_unit_test(a_note_has_its_longest_length),
-    cmocka_unit_test(waits_have_their_time_and_canceller_and_nothing_else),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

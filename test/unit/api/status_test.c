@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: api/status - each status of the header has a name, a sentence, and is retriable or
  * not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/status.h>
 
 /* The last ones of each side; whoever adds one moves these. */
 enum { FIRST = DIBS_ERR_LIMIT, LAST = DIBS_FENCED };
 
-static void every_status_has_a_name_and_a_sentence_of_its_own(void **state)
+TEST(every_status_has_a_name_and_a_sentence_of_its_own)
 {
-  (void)state;
   for (int a = FIRST; a <= LAST; a++) {
     const char *name = dibs_status_name((dibs_status)a);
 
@@ -34,17 +31,15 @@ static void every_status_has_a_name_and_a_sentence_of_its_own(void **state)
   assert_string_equal(dibs_status_name(DIBS_ERR_NOT_SET), "DIBS_ERR_NOT_SET");
 }
 
-static void what_is_no_status_has_the_name_of_none(void **state)
+TEST(what_is_no_status_has_the_name_of_none)
 {
-  (void)state;
   assert_string_equal(dibs_status_name((dibs_status)(FIRST - 1)), "DIBS_?");
   assert_string_equal(dibs_status_name((dibs_status)(LAST + 1)), "DIBS_?");
   assert_non_null(dibs_status_text((dibs_status)1000));
 }
 
-static void only_what_may_pass_by_itself_is_retriable(void **state)
+TEST(only_what_may_pass_by_itself_is_retriable)
 {
-  (void)state;
   for (int a = FIRST; a <= LAST; a++) {
     bool passes = a == DIBS_BUSY || a == DIBS_TIMED_OUT || a == DIBS_UNKNOWN ||
                   a == DIBS_ERR_UNREACHABLE || a == DIBS_ERR_REFUSED || a == DIBS_ERR_READ_ONLY;
@@ -53,21 +48,11 @@ static void only_what_may_pass_by_itself_is_retriable(void **state)
   }
 }
 
-static void a_hold_that_had_ended_before_is_lost(void **state)
+TEST(a_hold_that_had_ended_before_is_lost)
 {
-  (void)state;
   for (int a = FIRST; a <= LAST; a++)
     assert_int_equal(dibs_status_is_lost((dibs_status)a),
                      a == DIBS_LOST || a == DIBS_EXPIRED || a == DIBS_TAKEN);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_status_has_a_name_and_a_sentence_of_its_own),
-    cmocka_unit_test(what_is_no_status_has_the_name_of_none),
-    cmocka_unit_test(only_what_may_pass_by_itself_is_retriable),
-    cmocka_unit_test(a_hold_that_had_ended_before_is_lost),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: api/stripe.c - the stripe of a key is the same everywhere and for ever, and keys of
  * the kinds that programs use are spread evenly. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <dibs/many.h>
 
@@ -37,9 +35,8 @@ static void expect_stripe(const struct vector *v, uint32_t stripes, uint32_t wan
   assert_string_equal(name, shown);
 }
 
-static void a_key_has_its_stripe_for_ever(void **state)
+TEST(a_key_has_its_stripe_for_ever)
 {
-  (void)state;
   for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
     expect_stripe(&vectors[i], 1, 0);
     expect_stripe(&vectors[i], 2, vectors[i].of_2);
@@ -80,31 +77,28 @@ static void expect_even(const char *format, uint32_t stripes)
     fail_msg("%s over %u stripes: chi-square %.1f, wanted about %.0f", format, stripes, sum, k);
 }
 
-static void a_hundred_thousand_keys_are_spread_evenly(void **state)
+TEST(a_hundred_thousand_keys_are_spread_evenly)
 {
   static const char *const formats[] = { "%u", "user:%u", "%08u", "order-%x-line", "{%u}" };
   static const uint32_t stripes[] = { 2, 3, 7, 10, 16, 64, 100, 256, 1000, 1024 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
     for (size_t j = 0; j < sizeof(stripes) / sizeof(stripes[0]); j++)
       expect_even(formats[i], stripes[j]);
 }
 
-static void the_name_needs_no_more_than_nine_bytes_behind_it(void **state)
+TEST(the_name_needs_no_more_than_nine_bytes_behind_it)
 {
   char name[6 + 9];
 
-  (void)state;
   assert_int_equal(dibs_stripe("shards", "foobar", 6, 1000000, name, sizeof(name)), DIBS_OK);
   assert_string_equal(name, "shards#950233");
 }
 
-static void too_little_room_is_refused_and_left_alone(void **state)
+TEST(too_little_room_is_refused_and_left_alone)
 {
   char name[16];
 
-  (void)state;
   for (size_t size = 0; size < 10; size++) {
     memset(name, '!', sizeof(name));
     assert_int_equal(dibs_stripe("ab", "foobar", 6, 1000000, name, size),
@@ -114,11 +108,10 @@ static void too_little_room_is_refused_and_left_alone(void **state)
   assert_int_equal(dibs_stripe("ab", "foobar", 6, 1000000, name, 10), DIBS_OK);
 }
 
-static void bad_arguments_are_refused(void **state)
+TEST(bad_arguments_are_refused)
 {
   char name[32];
 
-  (void)state;
   assert_int_equal(dibs_stripe(NULL, "k", 1, 2, name, 32), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_stripe("", "k", 1, 2, name, 32), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_stripe("n", NULL, 1, 2, name, 32), DIBS_ERR_ARGUMENT);
@@ -128,15 +121,4 @@ static void bad_arguments_are_refused(void **state)
   assert_int_equal(dibs_stripe("n", "k", 1, 2, NULL, 32), DIBS_ERR_ARGUMENT);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_key_has_its_stripe_for_ever),
-    cmocka_unit_test(a_hundred_thousand_keys_are_spread_evenly),
-    cmocka_unit_test(the_name_needs_no_more_than_nine_bytes_behind_it),
-    cmocka_unit_test(too_little_room_is_refused_and_left_alone),
-    cmocka_unit_test(bad_arguments_are_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The search for a cycle of owners over what was collected: made-up clients and names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "api/wait_graph.h"
 
@@ -151,11 +149,10 @@ static void two(void)
   waits('B', 1, 22, 2000, "a");
 }
 
-static void the_younger_of_two_finds_the_cycle(void **state)
+TEST(the_younger_of_two_finds_the_cycle)
 {
   char id[CLIENT_ID_SIZE];
 
-  (void)state;
   two();
   assert_true(finds('B', 22));
   assert_int_equal(path.count, 2);
@@ -167,16 +164,14 @@ static void the_younger_of_two_finds_the_cycle(void **state)
   assert_int_equal(path.steps[1].hold, 21);
 }
 
-static void the_older_one_finds_none(void **state)
+TEST(the_older_one_finds_none)
 {
-  (void)state;
   two();
   assert_false(finds('A', 12));
 }
 
-static void of_equally_old_ones_exactly_one_finds_it(void **state)
+TEST(of_equally_old_ones_exactly_one_finds_it)
 {
-  (void)state;
   holds('A', 1, 11, "a");
   waits('A', 1, 12, 1000, "b");
   holds('B', 1, 21, "b");
@@ -184,9 +179,8 @@ static void of_equally_old_ones_exactly_one_finds_it(void **state)
   assert_true(finds('A', 12) != finds('B', 22));
 }
 
-static void threads_of_one_client_are_a_cycle(void **state)
+TEST(threads_of_one_client_are_a_cycle)
 {
-  (void)state;
   holds('A', 1, 11, "a");
   waits('A', 1, 12, 1000, "b");
   holds('A', 2, 21, "b");
@@ -195,9 +189,8 @@ static void threads_of_one_client_are_a_cycle(void **state)
   assert_false(finds('A', 12));
 }
 
-static void other_owners_of_the_same_clients_are_none(void **state)
+TEST(other_owners_of_the_same_clients_are_none)
 {
-  (void)state;
   holds('A', 1, 11, "a");
   waits('A', 2, 12, 1000, "b");
   holds('B', 1, 21, "b");
@@ -207,9 +200,8 @@ static void other_owners_of_the_same_clients_are_none(void **state)
 }
 
 /* Another owner of the client that is in the way waits, and not the one that is. */
-static void a_wait_of_a_holders_neighbour_leads_nowhere(void **state)
+TEST(a_wait_of_a_holders_neighbour_leads_nowhere)
 {
-  (void)state;
   holds('A', 1, 11, "a");
   holds('A', 2, 13, "c");
   waits('A', 2, 12, 1000, "b");
@@ -218,9 +210,8 @@ static void a_wait_of_a_holders_neighbour_leads_nowhere(void **state)
   assert_false(finds('B', 22));
 }
 
-static void a_chain_is_no_cycle(void **state)
+TEST(a_chain_is_no_cycle)
 {
-  (void)state;
   holds('A', 1, 11, "a");
   holds('B', 1, 21, "b");
   waits('B', 1, 22, 1000, "a");
@@ -231,9 +222,8 @@ static void a_chain_is_no_cycle(void **state)
 }
 
 /* A cycle further on, of which the search is no part, ends it all the same. */
-static void a_cycle_of_others_is_not_ones_own(void **state)
+TEST(a_cycle_of_others_is_not_ones_own)
 {
-  (void)state;
   two();
   holds('C', 1, 31, "c");
   waits('C', 1, 32, 3000, "a");
@@ -246,9 +236,8 @@ static void holders(const char *name, char client, uint64_t owner, uint64_t id, 
   leased(name, NATIVE_RWLOCK, client, id, mode);
 }
 
-static void a_writer_waits_for_each_reader(void **state)
+TEST(a_writer_waits_for_each_reader)
 {
-  (void)state;
   holders("rw", 'C', 1, 31, 'r');
   holders("rw", 'A', 1, 11, 'r');
   waits('A', 1, 12, 1000, "b");
@@ -259,9 +248,8 @@ static void a_writer_waits_for_each_reader(void **state)
 }
 
 /* It waits behind somebody else, who may give up at any time. */
-static void a_reader_does_not_wait_for_readers(void **state)
+TEST(a_reader_does_not_wait_for_readers)
 {
-  (void)state;
   holders("rw", 'A', 1, 11, 'r');
   waits('A', 1, 12, 1000, "b");
   holds('B', 1, 21, "b");
@@ -271,9 +259,8 @@ static void a_reader_does_not_wait_for_readers(void **state)
   assert_false(finds('B', 22));
 }
 
-static void whose_grant_is_on_its_way_waits_for_nobody(void **state)
+TEST(whose_grant_is_on_its_way_waits_for_nobody)
 {
-  (void)state;
   holders("rw", 'A', 1, 11, 'w');
   waits('A', 1, 12, 1000, "b");
   holds('B', 1, 21, "b");
@@ -294,42 +281,37 @@ static void permits_held(uint64_t limit)
   queued("sem", 'B', 22, 'p');
 }
 
-static void an_owner_without_whose_permits_it_does_not_fit_is_in_the_way(void **state)
+TEST(an_owner_without_whose_permits_it_does_not_fit_is_in_the_way)
 {
-  (void)state;
   permits_held(2);
   assert_true(finds('B', 22));
 }
 
-static void an_owner_beside_whom_it_would_fit_is_not(void **state)
+TEST(an_owner_beside_whom_it_would_fit_is_not)
 {
-  (void)state;
   permits_held(3);
   assert_false(finds('B', 22));
 }
 
-static void owners_of_one_client_are_in_the_way_each_for_himself(void **state)
+TEST(owners_of_one_client_are_in_the_way_each_for_himself)
 {
-  (void)state;
   permits_held(3);
   tells_hold('A', 2, 14, "sem");
   leased("sem", NATIVE_SEMAPHORE, 'A', 14, 'p');
   assert_false(finds('B', 22));
 }
 
-static void a_name_that_others_hold_by_now_is_not_held(void **state)
+TEST(a_name_that_others_hold_by_now_is_not_held)
 {
-  (void)state;
   two();
   answer_of("a", NATIVE_MUTEX)->holders[0].lease.token++;
   assert_false(finds('B', 22));
 }
 
-static void what_a_waiting_set_keeps_is_held(void **state)
+TEST(what_a_waiting_set_keeps_is_held)
 {
   owner_entry kept = entry_of('h', 1, 12, "a");
 
-  (void)state;
   kept.set = 4;
   kept.ask = 12;
   assert_true(wait_report_add(words_of('A'), &kept));
@@ -360,7 +342,7 @@ static void ring_of(char count)
   }
 }
 
-static void a_cycle_of_sixteen_is_found_and_a_longer_one_is_not(void **state)
+TEST(a_cycle_of_sixteen_is_found_and_a_longer_one_is_not)
 {
   ring_of(16);
   assert_true(finds('P', 152));
@@ -371,12 +353,11 @@ static void a_cycle_of_sixteen_is_found_and_a_longer_one_is_not(void **state)
 }
 
 /* Told one after the other, as a walk would learn it. */
-static void what_is_lacking_is_named_until_the_cycle_is_found(void **state)
+TEST(what_is_lacking_is_named_until_the_cycle_is_found)
 {
   char id[CLIENT_ID_SIZE];
   int rounds = 0;
 
-  (void)state;
   ring_of(4);
   graph.name_count = 0;
   client_id('D', id);
@@ -405,12 +386,11 @@ static void what_is_lacking_is_named_until_the_cycle_is_found(void **state)
   assert_int_equal(path.count, 4);
 }
 
-static void more_holders_than_there_is_room_for_end_a_search(void **state)
+TEST(more_holders_than_there_is_room_for_end_a_search)
 {
   inspect_answer *a;
   char id[CLIENT_ID_SIZE];
 
-  (void)state;
   holders("rw", 'A', 1, 11, 'r');
   waits('A', 1, 12, 2000, "rw");
   queued("rw", 'A', 12, 'w');
@@ -429,11 +409,10 @@ static void more_holders_than_there_is_room_for_end_a_search(void **state)
 
 #define NONCE "00000000000000aa"
 
-static void only_clients_that_tell_the_nonce_are_believed(void **state)
+TEST(only_clients_that_tell_the_nonce_are_believed)
 {
   char id[CLIENT_ID_SIZE];
 
-  (void)state;
   two();
   wait_report_add_nonce(words_of('B'), NONCE);
   clients_known();
@@ -445,11 +424,10 @@ static void only_clients_that_tell_the_nonce_are_believed(void **state)
   assert_true(graph_find(&graph, id, 22, NONCE, &path));
 }
 
-static void another_wait_hold_or_lease_makes_another_way(void **state)
+TEST(another_wait_hold_or_lease_makes_another_way)
 {
   graph_path first;
 
-  (void)state;
   two();
   assert_true(finds('B', 22));
   first = path;
@@ -470,33 +448,4 @@ static void another_wait_hold_or_lease_makes_another_way(void **state)
   assert_false(graph_path_equal(&first, &path));
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, setup)
-
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    TEST(the_younger_of_two_finds_the_cycle),
-    TEST(the_older_one_finds_none),
-    TEST(of_equally_old_ones_exactly_one_finds_it),
-    TEST(threads_of_one_client_are_a_cycle),
-    TEST(other_owners_of_the_same_clients_are_none),
-    TEST(a_wait_of_a_holders_neighbour_leads_nowhere),
-    TEST(a_chain_is_no_cycle),
-    TEST(a_cycle_of_others_is_not_ones_own),
-    TEST(a_writer_waits_for_each_reader),
-    TEST(a_reader_does_not_wait_for_readers),
-    TEST(whose_grant_is_on_its_way_waits_for_nobody),
-    TEST(an_owner_without_whose_permits_it_does_not_fit_is_in_the_way),
-    TEST(an_owner_beside_whom_it_would_fit_is_not),
-    TEST(owners_of_one_client_are_in_the_way_each_for_himself),
-    TEST(a_name_that_others_hold_by_now_is_not_held),
-    TEST(what_a_waiting_set_keeps_is_held),
-    TEST(a_cycle_of_sixteen_is_found_and_a_longer_one_is_not),
-    TEST(what_is_lacking_is_named_until_the_cycle_is_found),
-    TEST(more_holders_than_there_is_room_for_end_a_search),
-    TEST(only_clients_that_tell_the_nonce_are_believed),
-    TEST(another_wait_hold_or_lease_makes_another_way),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, NULL)

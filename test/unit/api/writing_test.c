@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: api/writing.c - what a guarded write tells the server of those before it, and which
  * calls go on with the number of an earlier one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "api/writing.h"
 #include "failing_heap.h"
@@ -31,11 +29,10 @@ static writing *begin_sum(const char *key, uint64_t fence, int64_t by, guard_cal
   return writing_begin(&client, ret_call, &by);
 }
 
-static void a_write_alone_says_that_all_before_it_is_settled(void **state)
+TEST(a_write_alone_says_that_all_before_it_is_settled)
 {
   guard_call c;
 
-  (void)state;
   for (uint64_t i = 1; i <= 3; i++) {
     writing *w = begin("k", 1, &c);
 
@@ -45,12 +42,11 @@ static void a_write_alone_says_that_all_before_it_is_settled(void **state)
   }
 }
 
-static void a_write_beside_another_on_its_key_says_so(void **state)
+TEST(a_write_beside_another_on_its_key_says_so)
 {
   guard_call first, second, elsewhere;
   writing *a = begin("k", 1, &first), *b, *c;
 
-  (void)state;
   c = begin("other", 1, &elsewhere);
   b = begin("k", 1, &second);
   assert_int_equal(elsewhere.settled, 2);
@@ -64,12 +60,11 @@ static void a_write_beside_another_on_its_key_says_so(void **state)
   writing_end(&client, a, true);
 }
 
-static void an_unsettled_sum_is_gone_on_with_by_the_same_call_only(void **state)
+TEST(an_unsettled_sum_is_gone_on_with_by_the_same_call_only)
 {
   guard_call c;
   writing *w = begin_sum("k", 1, 5, &c);
 
-  (void)state;
   writing_end(&client, w, false);
   w = begin_sum("k", 1, 6, &c);                       /* another sum */
   assert_int_equal(c.number, 2);
@@ -93,24 +88,22 @@ static void an_unsettled_sum_is_gone_on_with_by_the_same_call_only(void **state)
   writing_end(&client, w, true);
 }
 
-static void a_sum_that_runs_is_nobody_elses(void **state)
+TEST(a_sum_that_runs_is_nobody_elses)
 {
   guard_call first, second;
   writing *a = begin_sum("k", 1, 5, &first), *b = begin_sum("k", 1, 5, &second);
 
-  (void)state;
   assert_int_equal(first.number, 1);
   assert_int_equal(second.number, 2);
   writing_end(&client, a, true);
   writing_end(&client, b, true);
 }
 
-static void an_unsettled_sum_is_forgotten_a_hundred_writes_later(void **state)
+TEST(an_unsettled_sum_is_forgotten_a_hundred_writes_later)
 {
   guard_call c;
   writing *w = begin_sum("k", 1, 5, &c);
 
-  (void)state;
   writing_end(&client, w, false);
   for (int i = 0; i < WRITING_MEMORY; i++)
     writing_end(&client, begin("other", 1, &c), true);
@@ -123,22 +116,20 @@ static void an_unsettled_sum_is_forgotten_a_hundred_writes_later(void **state)
   assert_null(client.first_writing);
 }
 
-static void what_is_unsettled_at_the_end_is_freed(void **state)
+TEST(what_is_unsettled_at_the_end_is_freed)
 {
   guard_call c;
 
-  (void)state;
   for (int64_t by = 0; by < 10; by++)
     writing_end(&client, begin_sum("k", 1, by, &c), false);
   writings_free(&client);
   assert_null(client.first_writing);
 }
 
-static void refused_memory_begins_nothing(void **state)
+TEST(refused_memory_begins_nothing)
 {
   guard_call c;
 
-  (void)state;
   heap.fail_at = 1;
   assert_null(begin("k", 1, &c));
   assert_null(client.first_writing);
@@ -160,18 +151,4 @@ static int teardown(void **state)
   return heap.live == 0 ? 0 : -1;
 }
 
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = {
-    CASE(a_write_alone_says_that_all_before_it_is_settled),
-    CASE(a_write_beside_another_on_its_key_says_so),
-    CASE(an_unsettled_sum_is_gone_on_with_by_the_same_call_only),
-    CASE(a_sum_that_runs_is_nobody_elses),
-    CASE(an_unsettled_sum_is_forgotten_a_hundred_writes_later),
-    CASE(what_is_unsettled_at_the_end_is_freed),
-    CASE(refused_memory_begins_nothing),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)

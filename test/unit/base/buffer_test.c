@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: base/buffer.c - bytes in at the end, out at the front, in order, none lost. */
+#include "tests.h"
 #include "base/base.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "failing_heap.h"
 
-static void bytes_come_out_as_they_went_in(void **state)
+TEST(bytes_come_out_as_they_went_in)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -19,7 +16,6 @@ static void bytes_come_out_as_they_went_in(void **state)
   uint8_t next_in = 0;
   uint8_t next_out = 0;
 
-  (void)state;
   buffer_init(&b, &m);
   for (size_t round = 0; round < 2000; round++) {
     size_t in = round * 7 % 61;
@@ -38,13 +34,12 @@ static void bytes_come_out_as_they_went_in(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-static void a_steady_flow_does_not_grow_it(void **state)
+TEST(a_steady_flow_does_not_grow_it)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   buffer b;
 
-  (void)state;
   buffer_init(&b, &m);
   assert_true(buffer_append(&b, "head", 4));
   for (size_t i = 0; i < 100000; i++) {
@@ -56,13 +51,12 @@ static void a_steady_flow_does_not_grow_it(void **state)
   buffer_deinit(&b);
 }
 
-static void an_empty_one_still_has_an_address(void **state)
+TEST(an_empty_one_still_has_an_address)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   buffer b;
 
-  (void)state;
   buffer_init(&b, &m);
   assert_int_equal(buffer_size(&b), 0);
   assert_non_null(buffer_bytes(&b));
@@ -71,14 +65,13 @@ static void an_empty_one_still_has_an_address(void **state)
   buffer_deinit(&b);
 }
 
-static void reserved_room_is_used_without_asking(void **state)
+TEST(reserved_room_is_used_without_asking)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   buffer b;
   char kilobyte[1000] = { 0 };
 
-  (void)state;
   buffer_init(&b, &m);
   assert_true(buffer_reserve(&b, sizeof(kilobyte)));
   heap.fail_at = 1;
@@ -87,13 +80,12 @@ static void reserved_room_is_used_without_asking(void **state)
   buffer_deinit(&b);
 }
 
-static void too_much_is_refused_and_changes_nothing(void **state)
+TEST(too_much_is_refused_and_changes_nothing)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   buffer b;
 
-  (void)state;
   buffer_init(&b, &m);
   assert_true(buffer_append(&b, "abc", 3));
   assert_false(buffer_reserve(&b, SIZE_MAX));
@@ -105,13 +97,12 @@ static void too_much_is_refused_and_changes_nothing(void **state)
   buffer_deinit(&b);
 }
 
-static void truncating_drops_the_newest_bytes(void **state)
+TEST(truncating_drops_the_newest_bytes)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   buffer b;
 
-  (void)state;
   buffer_init(&b, &m);
   assert_true(buffer_append(&b, "abcdef", 6));
   buffer_consume(&b, 1);
@@ -140,22 +131,9 @@ static bool fills(failing_heap *heap, void *data)
   return kept == 1000;
 }
 
-static void refusals_lose_no_byte(void **state)
+TEST(refusals_lose_no_byte)
 {
-  (void)state;
   failing_heap_try_all(fills, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(bytes_come_out_as_they_went_in),
-    cmocka_unit_test(a_steady_flow_does_not_grow_it),
-    cmocka_unit_test(an_empty_one_still_has_an_address),
-    cmocka_unit_test(reserved_room_is_used_without_asking),
-    cmocka_unit_test(too_much_is_refused_and_changes_nothing),
-    cmocka_unit_test(truncating_drops_the_newest_bytes),
-    cmocka_unit_test(refusals_lose_no_byte),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

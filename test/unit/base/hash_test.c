@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: base/hash.c - published values, and those of servers. */
+#include "tests.h"
 #include "base/hash.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void fnv1a_has_its_published_values(void **state)
+TEST(fnv1a_has_its_published_values)
 {
-  (void)state;
   assert_true(fnv1a(FNV1A_START, NULL, 0) == UINT64_C(0xcbf29ce484222325));
   assert_true(fnv1a(FNV1A_START, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
   assert_true(fnv1a(FNV1A_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
   assert_true(fnv1a(FNV1A_START, "\0\xff", 2) == UINT64_C(0x0831c907b4ea2b60));
 }
 
-static void fnv1a_goes_on_where_it_stopped(void **state)
+TEST(fnv1a_goes_on_where_it_stopped)
 {
-  (void)state;
   assert_true(fnv1a(fnv1a(FNV1A_START, "foo", 3), "bar", 3) == fnv1a(FNV1A_START, "foobar", 6));
 }
 
 static uint16_t slot_of(const char *words) { return slot_of_bytes(words, strlen(words)); }
 
-static void slots_are_those_of_cluster_keyslot(void **state)
+TEST(slots_are_those_of_cluster_keyslot)
 {
-  (void)state;
   assert_int_equal(slot_of(""), 0);
   assert_int_equal(slot_of("a"), 15495);
   assert_int_equal(slot_of("foo"), 12182);
@@ -36,13 +29,4 @@ static void slots_are_those_of_cluster_keyslot(void **state)
   assert_int_equal(slot_of_bytes("\0\xff\x80{", 4), 6919);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(fnv1a_has_its_published_values),
-    cmocka_unit_test(fnv1a_goes_on_where_it_stopped),
-    cmocka_unit_test(slots_are_those_of_cluster_keyslot),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

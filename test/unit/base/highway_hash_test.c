@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: base/highway_hash.c - the values that Redisson's own class computes, and those that
  * are nobody's but ours: that each byte counts, wherever it stands. */
+#include "tests.h"
 #include "base/base.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const uint64_t key[4] = { 0x9e3779b97f4a7c15, 0xf39cc0605cedc834, 0x1082276bf3a27251,
                                  0xf86c6a11d0c18e95 };
 
 #define SIXTEEN "0123456789abcdef"
 
-static void what_java_computes_is_computed(void **state)
+TEST(what_java_computes_is_computed)
 {
   static const struct row { const char *input; uint64_t words[2]; const char *shown; } rows[] = {
     { "", { 0xb7aad9c226c6a36b, 0xb2d4e4a63557bca6 }, "t6rZwibGo2uy1OSmNVe8pg" },
@@ -34,7 +31,6 @@ static void what_java_computes_is_computed(void **state)
   uint8_t bytes[16];
   char shown[23];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     highway_hash_128(key, rows[i].input, strlen(rows[i].input), words);
     assert_true(words[0] == rows[i].words[0] && words[1] == rows[i].words[1]);
@@ -46,12 +42,11 @@ static void what_java_computes_is_computed(void **state)
 }
 
 /* The rest behind the last whole packet has three ways of being packed. */
-static void each_bit_of_each_size_counts(void **state)
+TEST(each_bit_of_each_size_counts)
 {
   uint8_t bytes[70];
   uint64_t words[2], other[2], shorter[2];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bytes); i++)
     bytes[i] = (uint8_t)(i * 7);
   for (size_t size = 1; size <= sizeof(bytes); size++) {
@@ -67,33 +62,21 @@ static void each_bit_of_each_size_counts(void **state)
   }
 }
 
-static void nothing_needs_no_bytes(void **state)
+TEST(nothing_needs_no_bytes)
 {
   uint64_t words[2];
 
-  (void)state;
   highway_hash_128(key, NULL, 0, words);
   assert_true(words[0] == 0xb7aad9c226c6a36b && words[1] == 0xb2d4e4a63557bca6);
 }
 
-static void the_key_counts(void **state)
+TEST(the_key_counts)
 {
   static const uint64_t another[4] = { 1, 2, 3, 4 };
   uint64_t words[2];
 
-  (void)state;
   highway_hash_128(another, "a", 1, words);
   assert_true(words[0] != 0xab0bc04b5da94740 && words[1] != 0xa0462b5aca912353);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_java_computes_is_computed),
-    cmocka_unit_test(each_bit_of_each_size_counts),
-    cmocka_unit_test(nothing_needs_no_bytes),
-    cmocka_unit_test(the_key_counts)
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

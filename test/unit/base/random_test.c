@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: base/random.c - repeatable, evenly spread, never outside its limits. */
+#include "tests.h"
 #include "base/base.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static void one_seed_is_one_sequence(void **state)
+TEST(one_seed_is_one_sequence)
 {
   random_source a, b, c;
   size_t same = 0;
 
-  (void)state;
   random_seed(&a, 1);
   random_seed(&b, 1);
   random_seed(&c, 2);
@@ -25,21 +21,19 @@ static void one_seed_is_one_sequence(void **state)
   assert_int_equal(same, 0);
 }
 
-static void seed_zero_works_too(void **state)
+TEST(seed_zero_works_too)
 {
   random_source r;
 
-  (void)state;
   random_seed(&r, 0);
   assert_true(random_next(&r) != random_next(&r));
 }
 
-static void answers_stay_below_the_limit_and_reach_each_value(void **state)
+TEST(answers_stay_below_the_limit_and_reach_each_value)
 {
   random_source r;
   size_t seen[10] = { 0 };
 
-  (void)state;
   random_seed(&r, 42);
   for (size_t i = 0; i < 100000; i++)
     seen[random_below(&r, 10)]++;
@@ -51,13 +45,12 @@ static void answers_stay_below_the_limit_and_reach_each_value(void **state)
     assert_true(random_below(&r, (UINT64_MAX / 2) + 2) <= UINT64_MAX / 2 + 1);
 }
 
-static void spans_include_both_ends(void **state)
+TEST(spans_include_both_ends)
 {
   random_source r;
   bool has_low = false;
   bool has_high = false;
 
-  (void)state;
   random_seed(&r, 7);
   for (size_t i = 0; i < 1000; i++) {
     span s = random_span(&r, (span){ -2 }, (span){ 2 });
@@ -70,13 +63,4 @@ static void spans_include_both_ends(void **state)
   random_span(&r, (span){ INT64_MIN }, (span){ INT64_MAX });
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(one_seed_is_one_sequence),
-    cmocka_unit_test(seed_zero_works_too),
-    cmocka_unit_test(answers_stay_below_the_limit_and_reach_each_value),
-    cmocka_unit_test(spans_include_both_ends),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

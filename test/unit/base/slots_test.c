@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: base/slots.c - an id finds its own item or nobody. */
+#include "tests.h"
 #include "base/base.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 
-static void an_old_id_does_not_find_the_next_tenant(void **state)
+TEST(an_old_id_does_not_find_the_next_tenant)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -18,7 +15,6 @@ static void an_old_id_does_not_find_the_next_tenant(void **state)
   int a, b;
   uint64_t first, second;
 
-  (void)state;
   slots_init(&s, &m);
   first = slots_add(&s, &a);
   assert_ptr_equal(slots_get(&s, first), &a);
@@ -32,7 +28,7 @@ static void an_old_id_does_not_find_the_next_tenant(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-static void made_up_ids_find_nobody(void **state)
+TEST(made_up_ids_find_nobody)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -40,7 +36,6 @@ static void made_up_ids_find_nobody(void **state)
   int a;
   uint64_t id;
 
-  (void)state;
   slots_init(&s, &m);
   assert_null(slots_get(&s, 0));
   assert_null(slots_get(&s, UINT64_MAX));
@@ -52,7 +47,7 @@ static void made_up_ids_find_nobody(void **state)
   slots_deinit(&s);
 }
 
-static void a_place_with_used_up_generations_is_retired(void **state)
+TEST(a_place_with_used_up_generations_is_retired)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -60,7 +55,6 @@ static void a_place_with_used_up_generations_is_retired(void **state)
   int a;
   uint64_t old, id;
 
-  (void)state;
   slots_init(&s, &m);
   id = slots_add(&s, &a);
   slots_remove(&s, id);
@@ -101,19 +95,9 @@ static bool churns(failing_heap *heap, void *data)
   return refused == 0;
 }
 
-static void refusals_lose_no_item(void **state)
+TEST(refusals_lose_no_item)
 {
-  (void)state;
   failing_heap_try_all(churns, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_old_id_does_not_find_the_next_tenant),
-    cmocka_unit_test(made_up_ids_find_nobody),
-    cmocka_unit_test(a_place_with_used_up_generations_is_retired),
-    cmocka_unit_test(refusals_lose_no_item),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: base/text.c - bounded writing, strict reading of numbers and durations. */
+#include "tests.h"
 #include "base/base.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void numbers_are_written_in_full(void **state)
+TEST(numbers_are_written_in_full)
 {
   char out[128];
   text t = text_over(out, sizeof(out));
 
-  (void)state;
   text_add_int(&t, INT64_MIN);
   text_add(&t, " ");
   text_add_int(&t, INT64_MAX);
@@ -29,12 +25,11 @@ static void numbers_are_written_in_full(void **state)
   assert_int_equal(t.used, strlen(out));
 }
 
-static void a_full_text_is_cut_and_says_so(void **state)
+TEST(a_full_text_is_cut_and_says_so)
 {
   char out[6] = "xxxxx";
   text t = text_over(out, 5);
 
-  (void)state;
   text_add(&t, "abcd");
   assert_false(t.is_cut);
   text_add(&t, "e");
@@ -43,46 +38,42 @@ static void a_full_text_is_cut_and_says_so(void **state)
   assert_memory_equal(out, "abcd\0", 6);
 }
 
-static void a_text_of_one_byte_holds_only_the_zero(void **state)
+TEST(a_text_of_one_byte_holds_only_the_zero)
 {
   char out[1] = { 'x' };
   text t = text_over(out, 1);
 
-  (void)state;
   assert_int_equal(out[0], 0);
   text_add(&t, "a");
   assert_int_equal(out[0], 0);
   assert_true(t.is_cut);
 }
 
-static void quoted_bytes_cannot_end_their_quotes(void **state)
+TEST(quoted_bytes_cannot_end_their_quotes)
 {
   char out[200];
   text t = text_over(out, sizeof(out));
 
-  (void)state;
   text_add_quoted(&t, "a\"b\\c\r\n\0\x7f\xff", 10);
   assert_string_equal(out, "\"a\\\"b\\\\c\\x0d\\x0a\\x00\\x7f\\xff\"");
 }
 
-static void no_escape_is_cut_in_two(void **state)
+TEST(no_escape_is_cut_in_two)
 {
   char bytes[8];
   text t = text_over(bytes, sizeof(bytes));
 
-  (void)state;
   text_add_escaped(&t, "abcde\n", 6);
   assert_string_equal(bytes, "abcde");
   assert_true(t.is_cut);
 }
 
-static void of_many_bytes_64_are_quoted(void **state)
+TEST(of_many_bytes_64_are_quoted)
 {
   char in[65];
   char out[200];
   text t = text_over(out, sizeof(out));
 
-  (void)state;
   memset(in, 'a', sizeof(in));
   text_add_quoted(&t, in, 64);
   assert_int_equal(t.used, 66);
@@ -97,7 +88,7 @@ static bool reads_uint(const char *words, uint64_t *ret)
   return text_to_uint(words, strlen(words), ret);
 }
 
-static void only_digits_are_a_number(void **state)
+TEST(only_digits_are_a_number)
 {
   static const char *const wrong[] = {
     "", " 1", "1 ", "+1", "-1", "0x1", "1.0", "18446744073709551616",
@@ -105,7 +96,6 @@ static void only_digits_are_a_number(void **state)
   };
   uint64_t value = 7;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
     assert_false(reads_uint(wrong[i], &value));
     assert_int_equal(value, 7);
@@ -118,7 +108,7 @@ static void only_digits_are_a_number(void **state)
   assert_int_equal(value, 12);
 }
 
-static void durations_are_read_with_their_units(void **state)
+TEST(durations_are_read_with_their_units)
 {
   static const struct { const char *words; int32_t ms; } right[] = {
     { "0", 0 }, { "10", 10000 }, { "1.5", 1500 }, { "500ms", 500 }, { "10s", 10000 },
@@ -128,7 +118,6 @@ static void durations_are_read_with_their_units(void **state)
     { "1.000000000s", 1000 },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
     int32_t ms = -1;
     if (!text_to_ms(right[i].words, &ms))
@@ -137,7 +126,7 @@ static void durations_are_read_with_their_units(void **state)
   }
 }
 
-static void what_is_no_duration_is_refused(void **state)
+TEST(what_is_no_duration_is_refused)
 {
   static const char *const wrong[] = {
     "", " ", "s", "-1s", "+1s", "1 s", "1S", "1sec", "1x", "1.s", ".5s", "1..5s", "1.5.5",
@@ -145,7 +134,6 @@ static void what_is_no_duration_is_refused(void **state)
     "0.0001s", "1.0000000001s", "99999999999999999999s", "1s ", "1e3", "ms", "inf",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
     int32_t ms = -1;
     if (text_to_ms(wrong[i], &ms))
@@ -154,14 +142,13 @@ static void what_is_no_duration_is_refused(void **state)
   }
 }
 
-static void sixteen_bytes_become_22_characters(void **state)
+TEST(sixteen_bytes_become_22_characters)
 {
   static const uint8_t zeros[16] = { 0 };
   uint8_t ones[16], read[16];
   static const uint8_t count[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
   char out[23];
 
-  (void)state;
   memset(ones, 0xff, sizeof(ones));
   text_base64url_16(zeros, out);
   assert_string_equal(out, "AAAAAAAAAAAAAAAAAAAAAA");
@@ -176,19 +163,4 @@ static void sixteen_bytes_become_22_characters(void **state)
   assert_false(text_base64url_16_read("AAECAwQFBgcICQoLDA0OD.", read));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(numbers_are_written_in_full),
-    cmocka_unit_test(a_full_text_is_cut_and_says_so),
-    cmocka_unit_test(a_text_of_one_byte_holds_only_the_zero),
-    cmocka_unit_test(quoted_bytes_cannot_end_their_quotes),
-    cmocka_unit_test(no_escape_is_cut_in_two),
-    cmocka_unit_test(of_many_bytes_64_are_quoted),
-    cmocka_unit_test(only_digits_are_a_number),
-    cmocka_unit_test(durations_are_read_with_their_units),
-    cmocka_unit_test(what_is_no_duration_is_refused),
-    cmocka_unit_test(sixteen_bytes_become_22_characters),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

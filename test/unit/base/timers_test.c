@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: base/timers.c - due timers come out in order of time, then of setting. */
+#include "tests.h"
 #include "base/base.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 
@@ -15,7 +12,7 @@
 
 static instant at(int64_t ns) { return (instant){ ns }; }
 
-static void the_earliest_comes_first(void **state)
+TEST(the_earliest_comes_first)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -25,7 +22,6 @@ static void the_earliest_comes_first(void **state)
   int64_t last = 0;
   size_t count = 0;
 
-  (void)state;
   random_seed(&r, 3);
   timers_init(&ts, &m);
   assert_true(timers_reserve(&ts, MANY));
@@ -52,14 +48,13 @@ static void the_earliest_comes_first(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-static void equal_ones_fire_in_the_order_of_setting(void **state)
+TEST(equal_ones_fire_in_the_order_of_setting)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   timers ts;
   timer all[20];
 
-  (void)state;
   timers_init(&ts, &m);
   assert_true(timers_reserve(&ts, 20));
   for (int i = 0; i < 20; i++) {
@@ -72,14 +67,13 @@ static void equal_ones_fire_in_the_order_of_setting(void **state)
   timers_deinit(&ts);
 }
 
-static void none_comes_out_before_its_instant(void **state)
+TEST(none_comes_out_before_its_instant)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   timers ts;
   timer t;
 
-  (void)state;
   timers_init(&ts, &m);
   assert_true(instant_is_never(timers_first(&ts)));
   assert_null(timers_pop(&ts, INSTANT_NEVER));
@@ -93,14 +87,13 @@ static void none_comes_out_before_its_instant(void **state)
   timers_deinit(&ts);
 }
 
-static void a_timer_that_outlives_the_heap_is_not_set(void **state)
+TEST(a_timer_that_outlives_the_heap_is_not_set)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   timers ts;
   timer t;
 
-  (void)state;
   timers_init(&ts, &m);
   assert_true(timers_reserve(&ts, 1));
   timer_init(&t, 1);
@@ -109,14 +102,13 @@ static void a_timer_that_outlives_the_heap_is_not_set(void **state)
   assert_false(timer_is_set(&t));
 }
 
-static void setting_within_the_reserve_asks_for_no_memory(void **state)
+TEST(setting_within_the_reserve_asks_for_no_memory)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   timers ts;
   timer all[100];
 
-  (void)state;
   timers_init(&ts, &m);
   assert_true(timers_reserve(&ts, 100));
   heap.fail_at = 1;
@@ -156,31 +148,17 @@ static bool grows(failing_heap *heap, void *data)
   return set == 100;
 }
 
-static void refusals_lose_no_timer(void **state)
+TEST(refusals_lose_no_timer)
 {
-  (void)state;
   failing_heap_try_all(grows, NULL);
 }
 
-static void instants_saturate(void **state)
+TEST(instants_saturate)
 {
-  (void)state;
   assert_true(instant_is_never(instant_add(INSTANT_NEVER, SPAN_MS(1))));
   assert_true(instant_is_never(instant_add(at(INT64_MAX - 5), (span){ 6 })));
   assert_true(instant_add(at(5), (span){ 6 }).ns == 11);
   assert_true(instant_since(at(5), at(7)).ns == -2);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_earliest_comes_first),
-    cmocka_unit_test(equal_ones_fire_in_the_order_of_setting),
-    cmocka_unit_test(none_comes_out_before_its_instant),
-    cmocka_unit_test(a_timer_that_outlives_the_heap_is_not_set),
-    cmocka_unit_test(setting_within_the_reserve_asks_for_no_memory),
-    cmocka_unit_test(refusals_lose_no_timer),
-    cmocka_unit_test(instants_saturate),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* answer_reader.h - one reply out of RESP bytes, for tests; cmocka included before. */
+/* answer_reader.h - one reply out of RESP bytes, for tests. */
 #ifndef ANSWER_READER_H
 #define ANSWER_READER_H
 
-#include <stdlib.h>
+#include "tests.h"
+
 #include <string.h>
 
 #include "base/plain_memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* call_reader.h - what a call of a script says, word for word; cmocka included before. */
+/* call_reader.h - what a call of a script says, word for word. */
 #ifndef CALL_READER_H
 #define CALL_READER_H
 

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What is answered about maps, lists and sets, and what is no answer. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "answer_reader.h"
 #include "dialect/data.h"
 
-static void a_value_is_there_or_not_or_too_long(void **state)
+TEST(a_value_is_there_or_not_or_too_long)
 {
   data_value v;
   resp_reply *r = reply_of("$3\r\na\tc\r\n");
 
-  (void)state;
   assert_true(data_value_answer(r, &v));
   assert_true(v.is_there);
   assert_int_equal(v.size, 3);
@@ -37,12 +33,11 @@ static void a_value_is_there_or_not_or_too_long(void **state)
   resp_reply_free(r);
 }
 
-static void what_is_no_value_is_none(void **state)
+TEST(what_is_no_value_is_none)
 {
   static const char *const odd[] = { ":-1\r\n", "*0\r\n", "+OK\r\n" };
   data_value v;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
     resp_reply *r = reply_of(odd[i]);
 
@@ -51,12 +46,11 @@ static void what_is_no_value_is_none(void **state)
   }
 }
 
-static void an_integer_is_one(void **state)
+TEST(an_integer_is_one)
 {
   int64_t value;
   resp_reply *r = reply_of(":-2\r\n");
 
-  (void)state;
   assert_true(data_integer_answer(r, &value));
   assert_int_equal(value, -2);
   resp_reply_free(r);
@@ -65,12 +59,11 @@ static void an_integer_is_one(void **state)
   resp_reply_free(r);
 }
 
-static void a_page_has_a_cursor_and_entries_and_tells_of_gaps(void **state)
+TEST(a_page_has_a_cursor_and_entries_and_tells_of_gaps)
 {
   data_page page;
   resp_reply *r = reply_of("*2\r\n$2\r\n17\r\n*2\r\n$1\r\nk\r\n$2\r\nvv\r\n");
 
-  (void)state;
   assert_true(data_page_answer(r, &page));
   assert_string_equal(page.cursor, "17");
   assert_int_equal(page.count, 2);
@@ -90,7 +83,7 @@ static void a_page_has_a_cursor_and_entries_and_tells_of_gaps(void **state)
   resp_reply_free(r);
 }
 
-static void what_is_no_page_is_none(void **state)
+TEST(what_is_no_page_is_none)
 {
   static const char *const odd[] = {
     "*0\r\n", "*1\r\n$1\r\n0\r\n", "*2\r\n:0\r\n*0\r\n", "*2\r\n$1\r\n0\r\n$1\r\nk\r\n",
@@ -99,7 +92,6 @@ static void what_is_no_page_is_none(void **state)
   };
   data_page page;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
     resp_reply *r = reply_of(odd[i]);
 
@@ -108,15 +100,4 @@ static void what_is_no_page_is_none(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_value_is_there_or_not_or_too_long),
-    cmocka_unit_test(what_is_no_value_is_none),
-    cmocka_unit_test(an_integer_is_one),
-    cmocka_unit_test(a_page_has_a_cursor_and_entries_and_tells_of_gaps),
-    cmocka_unit_test(what_is_no_page_is_none)
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls for maps, lists and sets, word for word; the names of locks that belong to a key,
  * as Java makes them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "call_reader.h"
 #include "dialect/data.h"
 #include "rendered.h"
@@ -46,9 +43,8 @@ static void check_command(data_verb verb, const char *words)
   buffer_deinit(&out);
 }
 
-static void a_read_that_one_command_does_is_that_command(void **state)
+TEST(a_read_that_one_command_does_is_that_command)
 {
-  (void)state;
   check_command(DATA_MAP_HAS, "HEXISTS n k");
   check_command(DATA_MAP_SIZE, "HLEN n");
   check_command(DATA_LIST_SIZE, "LLEN n");
@@ -64,11 +60,10 @@ static void a_read_that_one_command_does_is_that_command(void **state)
   } while (0)
 
 /* The script checks the limit, and executes the command. */
-static void a_change_that_one_command_does_is_a_script_with_that_command(void **state)
+TEST(a_change_that_one_command_does_is_a_script_with_that_command)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   CHECK_SCRIPT(DATA_MAP_SET, script_redisson_data_add, "HSET", "k", "v", NO_LIMIT);
   CHECK_SCRIPT(DATA_MAP_ADD, script_redisson_data_add, "HSETNX", "k", "v", NO_LIMIT);
@@ -84,11 +79,10 @@ static void a_change_that_one_command_does_is_a_script_with_that_command(void **
   buffer_deinit(&out);
 }
 
-static void the_others_are_scripts_of_one_key(void **state)
+TEST(the_others_are_scripts_of_one_key)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   CHECK_SCRIPT(DATA_MAP_PUT, script_redisson_map_put, "k", "v", MOST, NO_LIMIT);
   CHECK_SCRIPT(DATA_MAP_REPLACE, script_redisson_map_replace, "k", "v", NO_LIMIT);
@@ -109,14 +103,13 @@ static void the_others_are_scripts_of_one_key(void **state)
 }
 
 /* Only these may be sent again when no answer came. */
-static void reads_are_those_that_change_nothing(void **state)
+TEST(reads_are_those_that_change_nothing)
 {
   static const data_verb reads[] = { DATA_MAP_GET, DATA_MAP_HAS, DATA_MAP_SIZE, DATA_MAP_PAGE,
                                      DATA_LIST_GET, DATA_LIST_SIZE, DATA_LIST_PAGE,
                                      DATA_SET_HAS, DATA_SET_SIZE, DATA_SET_PAGE, DATA_TTL };
   size_t count = 0;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
     assert_true(data_is_read(reads[i]));
   for (int verb = DATA_MAP_SET; verb <= DATA_DELETE; verb++)
@@ -135,9 +128,8 @@ static void check_name(const char *name, const char *key, const char *kind, cons
   assert_string_equal(bytes, expected);
 }
 
-static void a_name_gets_braces_unless_it_has_one(void **state)
+TEST(a_name_gets_braces_unless_it_has_one)
 {
-  (void)state;
   check_name("users", "key1", "lock", "{users}:td70ePIfZeWyYYH5QeK0MQ:lock");
   check_name("users", "user:42", "rw_lock", "{users}:/daebcSkFTlYx0L3+eilig:rw_lock");
   check_name("users", "", "semaphore", "{users}:t6rZwibGo2uy1OSmNVe8pg:semaphore");
@@ -147,15 +139,4 @@ static void a_name_gets_braces_unless_it_has_one(void **state)
              "{a}b}:qwvAS12pR0CgRitaypEjUw:permitexpirablesemaphore");
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_read_that_one_command_does_is_that_command),
-    cmocka_unit_test(a_change_that_one_command_does_is_a_script_with_that_command),
-    cmocka_unit_test(the_others_are_scripts_of_one_key),
-    cmocka_unit_test(reads_are_those_that_change_nothing),
-    cmocka_unit_test(a_name_gets_braces_unless_it_has_one)
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Inbox messages: what counts as one. F4, F22. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +15,10 @@ static bool read_text(const char *words, inbox_message *m)
   return inbox_message_read(words, strlen(words), m);
 }
 
-static void a_grant_names_lease_span_waiters_and_lock(void **state)
+TEST(a_grant_names_lease_span_waiters_and_lock)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("grant " LEASE " 30000 2 orders", &m));
   assert_int_equal(m.word, INBOX_GRANT);
   assert_int_equal(m.lease.ask, 7);
@@ -33,11 +30,10 @@ static void a_grant_names_lease_span_waiters_and_lock(void **state)
 }
 
 /* Digits of one length, so that a nonce has one form. */
-static void a_grant_repeats_the_nonce_of_its_ask(void **state)
+TEST(a_grant_repeats_the_nonce_of_its_ask)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("grant:00000000000000000042 " LEASE " 30000 2 orders", &m));
   assert_int_equal(m.word, INBOX_GRANT);
   assert_true(m.has_nonce);
@@ -51,11 +47,10 @@ static void a_grant_repeats_the_nonce_of_its_ask(void **state)
 }
 
 /* From scripts of protocol version 1: a reason to ask. */
-static void a_grant_without_a_nonce_is_told_apart(void **state)
+TEST(a_grant_without_a_nonce_is_told_apart)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("grant " LEASE " 30000 2 orders", &m));
   assert_false(m.has_nonce);
   assert_true(read_text("share " LEASE " 30000 2 5 orders", &m));
@@ -65,11 +60,10 @@ static void a_grant_without_a_nonce_is_told_apart(void **state)
   assert_int_equal(m.name_size, 27);
 }
 
-static void a_share_also_says_how_many_units(void **state)
+TEST(a_share_also_says_how_many_units)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("share " LEASE " 30000 2 5 orders", &m));
   assert_int_equal(m.word, INBOX_SHARE);
   assert_int_equal(m.lease.ask, 7);
@@ -80,33 +74,30 @@ static void a_share_also_says_how_many_units(void **state)
 }
 
 /* The release of a share names no set: it would end the share of the same ask. */
-static void a_share_belongs_to_no_set(void **state)
+TEST(a_share_belongs_to_no_set)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("grant AAAAAAAAAAAAAAAAAAAAAA.9:7:1700000000000000 30000 2 orders", &m));
   assert_int_equal(m.lease.set, 9);
   assert_false(read_text("share AAAAAAAAAAAAAAAAAAAAAA.9:7:1700000000000000 30000 2 5 orders", &m));
 }
 
 /* A waiter that wants more than there is leaves the queue without a lease: token 0. */
-static void a_loss_may_be_that_of_a_place_in_the_queue(void **state)
+TEST(a_loss_may_be_that_of_a_place_in_the_queue)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("lost AAAAAAAAAAAAAAAAAAAAAA:7:0 orders", &m));
   assert_int_equal(m.word, INBOX_LOST);
   assert_int_equal(m.lease.ask, 7);
   assert_int_equal(m.lease.token, 0);
 }
 
-static void wants_and_losses_name_lease_and_lock(void **state)
+TEST(wants_and_losses_name_lease_and_lock)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("want " LEASE " orders", &m));
   assert_int_equal(m.word, INBOX_WANT);
   assert_int_equal(m.lease.ask, 7);
@@ -114,11 +105,10 @@ static void wants_and_losses_name_lease_and_lock(void **state)
   assert_int_equal(m.word, INBOX_LOST);
 }
 
-static void a_set_of_the_client_is_named_beside_it(void **state)
+TEST(a_set_of_the_client_is_named_beside_it)
 {
   inbox_message m;
 
-  (void)state;
   assert_true(read_text("grant AAAAAAAAAAAAAAAAAAAAAA.12:7:99 30000 2 orders", &m));
   assert_string_equal(m.lease.client, "AAAAAAAAAAAAAAAAAAAAAA");
   assert_int_equal(m.lease.set, 12);
@@ -128,12 +118,11 @@ static void a_set_of_the_client_is_named_beside_it(void **state)
   assert_false(read_text("want AAAAAAAAAAAAAAAAAAAAAA.0:7:99 orders", &m));
 }
 
-static void the_name_may_hold_any_byte(void **state)
+TEST(the_name_may_hold_any_byte)
 {
   static const char bytes[] = "want " LEASE " two words\0\n\xff";
   inbox_message m;
 
-  (void)state;
   assert_true(inbox_message_read(bytes, sizeof(bytes) - 1, &m));
   assert_int_equal(m.name_size, 12);
   assert_memory_equal(m.name, "two words\0\n\xff", 12);
@@ -141,7 +130,7 @@ static void the_name_may_hold_any_byte(void **state)
   assert_int_equal(m.name_size, 2);
 }
 
-static void anything_else_is_no_message(void **state)
+TEST(anything_else_is_no_message)
 {
   static const char *const bad[] = {
     "", " ", "grant", "want", "latch x", "WANT " LEASE " x", "wants " LEASE " x",
@@ -160,7 +149,6 @@ static void anything_else_is_no_message(void **state)
   };
   inbox_message m = { .waiters = 5 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     if (read_text(bad[i], &m))
       fail_msg("taken: %s", bad[i]);
@@ -168,33 +156,15 @@ static void anything_else_is_no_message(void **state)
   }
 }
 
-static void a_name_longer_than_any_is_refused(void **state)
+TEST(a_name_longer_than_any_is_refused)
 {
   char bytes[1024] = "want " LEASE " ";
   size_t head = strlen(bytes);
   inbox_message m;
 
-  (void)state;
   memset(bytes + head, 'n', NAME_MAX_BYTES + 1);
   assert_true(inbox_message_read(bytes, head + NAME_MAX_BYTES, &m));
   assert_false(inbox_message_read(bytes, head + NAME_MAX_BYTES + 1, &m));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_grant_names_lease_span_waiters_and_lock),
-    cmocka_unit_test(a_grant_repeats_the_nonce_of_its_ask),
-    cmocka_unit_test(a_grant_without_a_nonce_is_told_apart),
-    cmocka_unit_test(a_share_also_says_how_many_units),
-    cmocka_unit_test(a_share_belongs_to_no_set),
-    cmocka_unit_test(a_loss_may_be_that_of_a_place_in_the_queue),
-    cmocka_unit_test(wants_and_losses_name_lease_and_lock),
-    cmocka_unit_test(a_set_of_the_client_is_named_beside_it),
-    cmocka_unit_test(the_name_may_hold_any_byte),
-    cmocka_unit_test(anything_else_is_no_message),
-    cmocka_unit_test(a_name_longer_than_any_is_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lease strings: read strictly, written as they were read. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 
-static void what_is_read_is_written_again(void **state)
+TEST(what_is_read_is_written_again)
 {
   static const char *const good[] = {
     ANNA ":1:2", "abcdefghijklmnopqrst-_:0:0",
@@ -22,7 +20,6 @@ static void what_is_read_is_written_again(void **state)
   };
   lease_id l;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
     char out[LEASE_TEXT_SIZE];
     text t = text_over(out, sizeof(out));
@@ -33,7 +30,7 @@ static void what_is_read_is_written_again(void **state)
   }
 }
 
-static void what_could_not_be_written_again_is_refused(void **state)
+TEST(what_could_not_be_written_again_is_refused)
 {
   static const char *const bad[] = {
     "", ":", "::", ANNA, ANNA ":", ANNA ":1", ANNA ":1:", ANNA ":1:2:", ANNA ":1:2 ",
@@ -45,7 +42,6 @@ static void what_could_not_be_written_again_is_refused(void **state)
   };
   lease_id l = { .ask = 7 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     if (lease_id_read(bad[i], strlen(bad[i]), &l))
       fail_msg("taken: %s", bad[i]);
@@ -53,21 +49,19 @@ static void what_could_not_be_written_again_is_refused(void **state)
   }
 }
 
-static void no_byte_behind_the_size_is_read(void **state)
+TEST(no_byte_behind_the_size_is_read)
 {
   static const char longer[] = ANNA ":1:23";
   lease_id l;
 
-  (void)state;
   assert_true(lease_id_read(longer, sizeof(longer) - 2, &l));
   assert_int_equal(l.token, 2);
 }
 
-static void leases_are_equal_in_all_parts_only(void **state)
+TEST(leases_are_equal_in_all_parts_only)
 {
   lease_id a, b;
 
-  (void)state;
   assert_true(lease_id_read(ANNA ":1:2", 26, &a));
   b = a;
   assert_true(lease_id_equal(&a, &b));
@@ -84,14 +78,4 @@ static void leases_are_equal_in_all_parts_only(void **state)
   assert_false(lease_id_equal(&a, &b));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_read_is_written_again),
-    cmocka_unit_test(what_could_not_be_written_again_is_refused),
-    cmocka_unit_test(no_byte_behind_the_size_is_read),
-    cmocka_unit_test(leases_are_equal_in_all_parts_only),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

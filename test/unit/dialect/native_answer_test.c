@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The answers of the native scripts: each shape read, every other refused. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "answer_reader.h"
 #include "dialect/native.h"
 
@@ -22,11 +19,10 @@ static bool acquire_of(const char *bytes, acquire_answer *a)
   return is_good;
 }
 
-static void a_bare_number_is_a_grant_at_that_time(void **state)
+TEST(a_bare_number_is_a_grant_at_that_time)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(acquire_of(":1700000000000000\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_int_equal(a.server_us, 1700000000000000);
@@ -37,11 +33,10 @@ static void a_bare_number_is_a_grant_at_that_time(void **state)
   assert_int_equal(a.lease_ms, 30000);
 }
 
-static void a_grant_ahead_of_the_clock_tells_both(void **state)
+TEST(a_grant_ahead_of_the_clock_tells_both)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(acquire_of("*4\r\n:1\r\n:100\r\n:20000\r\n:150\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_int_equal(a.server_us, 100);
@@ -49,11 +44,10 @@ static void a_grant_ahead_of_the_clock_tells_both(void **state)
   assert_int_equal(a.remaining_ms, 20000);
 }
 
-static void a_repeated_grant_tells_what_remains(void **state)
+TEST(a_repeated_grant_tells_what_remains)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(acquire_of("*6\r\n:2\r\n:100\r\n:-7\r\n:30000\r\n:50\r\n:3\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_AGAIN);
   assert_int_equal(a.remaining_ms, -7);
@@ -63,11 +57,10 @@ static void a_repeated_grant_tells_what_remains(void **state)
   assert_int_equal(a.renewals, 3);
 }
 
-static void waiting_and_busy_name_the_holder(void **state)
+TEST(waiting_and_busy_name_the_holder)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(acquire_of("*7\r\n:3\r\n:100\r\n:20\r\n:30000\r\n" LEASE ":2\r\n:4\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_WAITING);
   assert_string_equal(a.lease.client, ANNA);
@@ -80,18 +73,17 @@ static void waiting_and_busy_name_the_holder(void **state)
   assert_int_equal(a.rank, 0);
 }
 
-static void the_short_outcomes_tell_the_time(void **state)
+TEST(the_short_outcomes_tell_the_time)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(acquire_of("*2\r\n:5\r\n:100\r\n", &a) && a.outcome == ACQUIRE_ENDED);
   assert_true(acquire_of("*2\r\n:6\r\n:100\r\n", &a) && a.outcome == ACQUIRE_NO_SUBSCRIBER);
   assert_true(acquire_of("*2\r\n:7\r\n:100\r\n", &a) && a.outcome == ACQUIRE_LATE);
   assert_int_equal(a.server_us, 100);
 }
 
-static void other_shapes_are_no_answer_to_acquire(void **state)
+TEST(other_shapes_are_no_answer_to_acquire)
 {
   static const char *const bad[] = {
     "$-1\r\n", "+OK\r\n", "-ERR x\r\n", "$1\r\n1\r\n", "*0\r\n", "*1\r\n:1\r\n", ":0\r\n",
@@ -106,7 +98,6 @@ static void other_shapes_are_no_answer_to_acquire(void **state)
   };
   acquire_answer a = { .rank = 9 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     if (acquire_of(bad[i], &a))
       fail_msg("taken: %s", bad[i]);
@@ -125,11 +116,10 @@ static bool release_of(const char *bytes, release_answer *a)
   return is_good;
 }
 
-static void a_release_is_done_expired_or_taken(void **state)
+TEST(a_release_is_done_expired_or_taken)
 {
   release_answer a;
 
-  (void)state;
   assert_true(release_of(":1\r\n", &a) && a.outcome == RELEASE_DONE);
   assert_true(release_of(":2\r\n", &a) && a.outcome == RELEASE_GONE);
   assert_true(release_of("*2\r\n:3\r\n" LEASE, &a) && a.outcome == RELEASE_TAKEN);
@@ -142,17 +132,16 @@ static void a_release_is_done_expired_or_taken(void **state)
   assert_false(release_of("$1\r\n1\r\n", &a));
 }
 
-static void a_release_shows_whether_the_server_has_ifeq(void **state)
+TEST(a_release_shows_whether_the_server_has_ifeq)
 {
   release_answer a;
 
-  (void)state;
   assert_true(release_of(":5\r\n", &a) && a.outcome == RELEASE_DONE && a.has_ifeq);
   assert_true(release_of(":1\r\n", &a) && !a.has_ifeq);
   assert_false(release_of("*2\r\n:5\r\n:1\r\n", &a));
 }
 
-static void a_release_by_ifeq_answers_ok_or_nothing(void **state)
+TEST(a_release_by_ifeq_answers_ok_or_nothing)
 {
   static const struct { const char *bytes; bool is_good, is_done; } cases[] = {
     { "+OK\r\n", true, true }, { "$-1\r\n", true, false }, { ":1\r\n", false, false },
@@ -160,7 +149,6 @@ static void a_release_by_ifeq_answers_ok_or_nothing(void **state)
     { "*0\r\n", false, false },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     resp_reply *r = reply_of(cases[i].bytes);
     bool is_done = false;
@@ -171,13 +159,12 @@ static void a_release_by_ifeq_answers_ok_or_nothing(void **state)
   }
 }
 
-static void a_cancel_answers_nought_or_one(void **state)
+TEST(a_cancel_answers_nought_or_one)
 {
   static const struct { const char *bytes; bool is_good; } cases[] = {
     { ":0\r\n", true }, { ":1\r\n", true }, { ":2\r\n", false }, { "+OK\r\n", false },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     resp_reply *r = reply_of(cases[i].bytes);
     assert_int_equal(native_cancel_answer(r), cases[i].is_good);
@@ -185,13 +172,12 @@ static void a_cancel_answers_nought_or_one(void **state)
   }
 }
 
-static void a_renewal_answers_each_lock_in_its_place(void **state)
+TEST(a_renewal_answers_each_lock_in_its_place)
 {
   resp_reply *r = reply_of("*5\r\n:100\r\n:2\r\n:30000\r\n:-1\r\n:0\r\n");
   renew_answer a;
   int64_t server_us;
 
-  (void)state;
   assert_true(native_renew_server_us(r, &server_us));
   assert_int_equal(server_us, 100);
   assert_true(native_renew_answer(r, 0, &a));
@@ -210,21 +196,4 @@ static void a_renewal_answers_each_lock_in_its_place(void **state)
   resp_reply_free(r);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_bare_number_is_a_grant_at_that_time),
-    cmocka_unit_test(a_grant_ahead_of_the_clock_tells_both),
-    cmocka_unit_test(a_repeated_grant_tells_what_remains),
-    cmocka_unit_test(waiting_and_busy_name_the_holder),
-    cmocka_unit_test(the_short_outcomes_tell_the_time),
-    cmocka_unit_test(other_shapes_are_no_answer_to_acquire),
-    cmocka_unit_test(a_release_is_done_expired_or_taken),
-    cmocka_unit_test(a_release_shows_whether_the_server_has_ifeq),
-    cmocka_unit_test(a_release_by_ifeq_answers_ok_or_nothing),
-    cmocka_unit_test(a_cancel_answers_nought_or_one),
-    cmocka_unit_test(a_renewal_answers_each_lock_in_its_place),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

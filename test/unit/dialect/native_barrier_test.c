@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the barrier scripts, word for word, and their answers, the strange ones too. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "call_reader.h"
 #include "dialect/native/barrier.h"
 #include "rendered.h"
@@ -15,11 +12,10 @@ static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const barrier_call call = { .name = "x", .name_size = 1, .party = 7, .parties = 3,
                                    .generation = 5, .silence_ms = 9000 };
 
-static void each_call_says_what_its_script_expects(void **state)
+TEST(each_call_says_what_its_script_expects)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_barrier_arrive, &here, &out, false, &call));
   CHECK_WORDS(&out, &script_native_barrier_arrive, "1", "dibs:b:{x}", ANNA ":7", "3", "5",
@@ -36,7 +32,7 @@ static void each_call_says_what_its_script_expects(void **state)
   buffer_deinit(&out);
 }
 
-static void the_longest_names_and_numbers_have_room(void **state)
+TEST(the_longest_names_and_numbers_have_room)
 {
   protocol long_one = { .client = ANNA };
   barrier_call c = { .party = UINT64_MAX, .parties = 10000, .generation = UINT64_MAX,
@@ -44,7 +40,6 @@ static void the_longest_names_and_numbers_have_room(void **state)
   char name[NAME_MAX_BYTES];
   buffer out;
 
-  (void)state;
   memset(long_one.prefix, 'p', PREFIX_MAX_BYTES);
   memset(name, 'n', sizeof(name));
   c.name = name;
@@ -85,11 +80,10 @@ static bool look_read(const char *bytes)
   return is_read;
 }
 
-static void an_answer_is_read_field_by_field(void **state)
+TEST(an_answer_is_read_field_by_field)
 {
   barrier_answer a;
 
-  (void)state;
   assert_true(arrive_read("*5\r\n:1\r\n:5\r\n:2\r\n:1\r\n:8999\r\n", &a));
   assert_int_equal(a.outcome, BARRIER_WAITING);
   assert_int_equal(a.generation, 5);
@@ -107,11 +101,10 @@ static void an_answer_is_read_field_by_field(void **state)
   assert_true(look_read("*4\r\n:2\r\n:5\r\n:0\r\n:2\r\n"));
 }
 
-static void strange_answers_are_refused(void **state)
+TEST(strange_answers_are_refused)
 {
   barrier_answer a;
 
-  (void)state;
   assert_false(arrive_read("+OK\r\n", &a));
   assert_false(arrive_read(":1\r\n", &a));
   assert_false(arrive_read("*0\r\n", &a));
@@ -129,11 +122,10 @@ static void strange_answers_are_refused(void **state)
   assert_false(look_read("*3\r\n:2\r\n:5\r\n:0\r\n"));
 }
 
-static void a_reset_answers_one_or_none(void **state)
+TEST(a_reset_answers_one_or_none)
 {
   static const char *const answers[] = { ":0\r\n", ":1\r\n", ":2\r\n", "+1\r\n" };
 
-  (void)state;
   for (size_t i = 0; i < 4; i++) {
     resp_reply *r = reply_of(answers[i]);
 
@@ -142,15 +134,4 @@ static void a_reset_answers_one_or_none(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_call_says_what_its_script_expects),
-    cmocka_unit_test(the_longest_names_and_numbers_have_room),
-    cmocka_unit_test(an_answer_is_read_field_by_field),
-    cmocka_unit_test(strange_answers_are_refused),
-    cmocka_unit_test(a_reset_answers_one_or_none),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

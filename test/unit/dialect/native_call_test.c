@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the native scripts, word for word; the longest ones; refused memory. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
@@ -16,7 +13,7 @@
 static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
 
-static void an_acquire_says_all_its_arguments(void **state)
+TEST(an_acquire_says_all_its_arguments)
 {
   lease_id watched = { .client = BERT, .ask = 3, .token = 99 };
   acquire_call c = { .name = "two words", .name_size = 9, .ask = 8, .ttl_ms = 30000,
@@ -24,7 +21,6 @@ static void an_acquire_says_all_its_arguments(void **state)
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
@@ -33,7 +29,7 @@ static void an_acquire_says_all_its_arguments(void **state)
 }
 
 /* One server, Cluster, Cluster with channels of slots, each with and without an era guard. */
-static void the_deployment_stands_behind_the_prefix(void **state)
+TEST(the_deployment_stands_behind_the_prefix)
 {
   static const struct { protocol n; const char *place, *era; } all[] = {
     { { .has_sharded_channels = true }, "t 0 - 0 dibs x{y}", NULL },
@@ -46,7 +42,6 @@ static void the_deployment_stands_behind_the_prefix(void **state)
   };
   acquire_call c = { .name = "x{y}", .name_size = 4, .ask = 8, .ttl_ms = 100 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     const char *words[10] = { all[i].era != NULL ? "2" : "1", "dibs:m:x{y}" };
     size_t count = 2;
@@ -68,13 +63,12 @@ static void the_deployment_stands_behind_the_prefix(void **state)
   }
 }
 
-static void who_polls_says_so(void **state)
+TEST(who_polls_says_so)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .waits = true,
                      .polls = true, .give_up_us = 14 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
@@ -82,11 +76,10 @@ static void who_polls_says_so(void **state)
   buffer_deinit(&out);
 }
 
-static void a_raise_names_the_lease_and_its_token_to_be(void **state)
+TEST(a_raise_names_the_lease_and_its_token_to_be)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_raise, &here, &out, false, "x", 1, &lease,
                        1700000000000005));
@@ -99,13 +92,12 @@ static void a_raise_names_the_lease_and_its_token_to_be(void **state)
   buffer_deinit(&out);
 }
 
-static void all_that_makes_owners_gets_the_era_behind_its_keys(void **state)
+TEST(all_that_makes_owners_gets_the_era_behind_its_keys)
 {
   protocol guarded = here;
   renew_item items[] = { { "x", 1, &lease, 100 }, { "y", 1, &lease, 200 } };
   buffer out;
 
-  (void)state;
   guarded.quarantine_ms = 9;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_release, &guarded, &out, false, "x", 1, &lease, 77));
@@ -123,12 +115,11 @@ static void all_that_makes_owners_gets_the_era_behind_its_keys(void **state)
   buffer_deinit(&out);
 }
 
-static void what_is_in_other_hands_is_named_at_the_end(void **state)
+TEST(what_is_in_other_hands_is_named_at_the_end)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .detached = &lease };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
@@ -139,12 +130,11 @@ static void what_is_in_other_hands_is_named_at_the_end(void **state)
   buffer_deinit(&out);
 }
 
-static void a_plain_try_says_what_it_has_not(void **state)
+TEST(a_plain_try_says_what_it_has_not)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .until_us = -5 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
@@ -152,11 +142,10 @@ static void a_plain_try_says_what_it_has_not(void **state)
   buffer_deinit(&out);
 }
 
-static void releases_and_breaks_name_the_lease(void **state)
+TEST(releases_and_breaks_name_the_lease)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_release, &here, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_release, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
@@ -168,12 +157,11 @@ static void releases_and_breaks_name_the_lease(void **state)
 }
 
 /* The words of the string are those of lua/native/acquire.lua. */
-static void a_release_by_ifeq_names_the_whole_string(void **state)
+TEST(a_release_by_ifeq_names_the_whole_string)
 {
   static const lease_string plain = { .ttl_ms = 30000 }, lingers = { 2000, true };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_release_ifeq, &here, &out, false, "x", 1, &lease, &plain));
   assert_true(RENDERED(native_release_ifeq, &here, &out, false, "x", 1, &lease, &lingers));
@@ -187,23 +175,21 @@ static void a_release_by_ifeq_names_the_whole_string(void **state)
   buffer_deinit(&out);
 }
 
-static void a_cancel_names_the_ask(void **state)
+TEST(a_cancel_names_the_ask)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_cancel, &here, &out, false, "x", 1, 9, 123, 77, NULL));
   CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77");
   buffer_deinit(&out);
 }
 
-static void a_renewal_names_all_locks_and_then_all_leases(void **state)
+TEST(a_renewal_names_all_locks_and_then_all_leases)
 {
   renew_item items[2] = { { "x", 1, &lease, 100 }, { "{y}", 3, &lease, 200 } };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_renew, &here, &out, false, items, 2, 55));
   CHECK_WORDS(&out, &script_native_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
@@ -211,7 +197,7 @@ static void a_renewal_names_all_locks_and_then_all_leases(void **state)
   buffer_deinit(&out);
 }
 
-static void the_longest_calls_fit(void **state)
+TEST(the_longest_calls_fit)
 {
   static char name[NAME_MAX_BYTES];
   static renew_item items[RENEW_BATCH_MAX];
@@ -225,7 +211,6 @@ static void the_longest_calls_fit(void **state)
   const lease_string longest_string = { INT64_MAX, true };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
@@ -258,14 +243,13 @@ static void *refuse_growth(void *old, size_t bytes, void *data)
   return NULL;
 }
 
-static void refused_memory_leaves_nothing_in_the_buffer(void **state)
+TEST(refused_memory_leaves_nothing_in_the_buffer)
 {
   const memory refusing = { refuse_allocation, refuse_growth, plain_release, NULL };
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100 };
   renew_item item = { "x", 1, &lease, 100 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &refusing);
   assert_false(RENDERED(native_acquire, &here, &out, false, &c));
   assert_false(RENDERED(native_release, &here, &out, false, "x", 1, &lease, 77));
@@ -277,23 +261,4 @@ static void refused_memory_leaves_nothing_in_the_buffer(void **state)
   buffer_deinit(&out);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_acquire_says_all_its_arguments),
-    cmocka_unit_test(the_deployment_stands_behind_the_prefix),
-    cmocka_unit_test(who_polls_says_so),
-    cmocka_unit_test(a_raise_names_the_lease_and_its_token_to_be),
-    cmocka_unit_test(all_that_makes_owners_gets_the_era_behind_its_keys),
-    cmocka_unit_test(what_is_in_other_hands_is_named_at_the_end),
-    cmocka_unit_test(a_plain_try_says_what_it_has_not),
-    cmocka_unit_test(releases_and_breaks_name_the_lease),
-    cmocka_unit_test(a_release_by_ifeq_names_the_whole_string),
-    cmocka_unit_test(a_cancel_names_the_ask),
-    cmocka_unit_test(a_renewal_names_all_locks_and_then_all_leases),
-    cmocka_unit_test(the_longest_calls_fit),
-    cmocka_unit_test(refused_memory_leaves_nothing_in_the_buffer),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the election scripts, word for word, and their answers, the strange ones too. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 
@@ -24,12 +22,11 @@ static publish_call call_of(int64_t ttl_ms)
                          .value = "here", .value_size = 4 };
 }
 
-static void each_call_says_what_its_script_expects(void **state)
+TEST(each_call_says_what_its_script_expects)
 {
   publish_call c = call_of(30000);
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_elect_publish, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_elect_publish, "2", "dibs:m:{x}", "dibs:e:{x}", LEASE,
@@ -44,14 +41,13 @@ static void each_call_says_what_its_script_expects(void **state)
   buffer_deinit(&out);
 }
 
-static void the_longest_names_and_numbers_have_room(void **state)
+TEST(the_longest_names_and_numbers_have_room)
 {
   protocol long_one = { .client = ANNA };
   publish_call c = call_of(2073600000);
   char name[NAME_MAX_BYTES];
   buffer out;
 
-  (void)state;
   memset(long_one.prefix, 'p', PREFIX_MAX_BYTES);
   memset(name, 'n', sizeof(name));
   c.name = name;
@@ -84,11 +80,10 @@ static bool look_read(const char *lease_text, const char *numbers, const char *f
 
 #define TIMES ":20000\r\n:30000\r\n:4\r\n"
 
-static void a_look_is_read_field_by_field(void **state)
+TEST(a_look_is_read_field_by_field)
 {
   elect_answer a;
 
-  (void)state;
   assert_true(look_read(LEASE, TIMES, "1740800000000000002", "1", &a));
   assert_true(a.is_held);
   assert_false(a.is_leaving);
@@ -107,11 +102,10 @@ static void a_look_is_read_field_by_field(void **state)
   assert_false(a.is_held);
 }
 
-static void strange_looks_are_refused(void **state)
+TEST(strange_looks_are_refused)
 {
   elect_answer a;
 
-  (void)state;
   assert_false(look_read("", TIMES, "", "1", &a));
   assert_false(look_read("x", TIMES, "", "1", &a));
   assert_false(look_read(LEASE, TIMES, "", "3", &a));
@@ -123,12 +117,11 @@ static void strange_looks_are_refused(void **state)
   assert_false(look_read(LEASE, ":1\r\n:30000\r\n:-4\r\n", "", "1", &a));
 }
 
-static void a_telling_is_told_or_not(void **state)
+TEST(a_telling_is_told_or_not)
 {
   static const char *const answers[] = { ":0\r\n", ":1\r\n", ":2\r\n", "+OK\r\n", "*0\r\n" };
   bool told;
 
-  (void)state;
   for (size_t i = 0; i < 5; i++) {
     resp_reply *r = reply_of(answers[i]);
 
@@ -140,15 +133,4 @@ static void a_telling_is_told_or_not(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_call_says_what_its_script_expects),
-    cmocka_unit_test(the_longest_names_and_numbers_have_room),
-    cmocka_unit_test(a_look_is_read_field_by_field),
-    cmocka_unit_test(strange_looks_are_refused),
-    cmocka_unit_test(a_telling_is_told_or_not),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

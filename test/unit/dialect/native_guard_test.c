@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the guarded writes, word for word; their keys; their answers. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "answer_reader.h"
 #include "dialect/native/guard.h"
 #include "failing_heap.h"
@@ -39,12 +36,11 @@ static void check_words(buffer *out, const script *s, const char *const *words, 
 #define NO_LIMIT "0"
 #define HEAD "9223372036854775807", ANNA, "7", "4"
 
-static void each_call_says_its_keys_its_fence_and_its_number(void **state)
+TEST(each_call_says_its_keys_its_fence_and_its_number)
 {
   resp_argument words[] = { RESP_TEXT("a"), RESP_TEXT(""), RESP_TEXT("b"), RESP_TEXT("2") };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_guarded_set, &here, &out, false, &stock, RESP_TEXT("v"),
                        30));
@@ -69,12 +65,11 @@ static void each_call_says_its_keys_its_fence_and_its_number(void **state)
   buffer_deinit(&out);
 }
 
-static void a_key_with_a_tag_keeps_it_and_is_not_the_one_without(void **state)
+TEST(a_key_with_a_tag_keeps_it_and_is_not_the_one_without)
 {
   guard_call c = stock;
   buffer out;
 
-  (void)state;
   c.key = "{stock}";
   c.key_size = 7;
   buffer_init(&out, &reader_heap);
@@ -84,11 +79,10 @@ static void a_key_with_a_tag_keeps_it_and_is_not_the_one_without(void **state)
   buffer_deinit(&out);
 }
 
-static void keys_whose_fence_could_not_be_in_their_slot_are_refused(void **state)
+TEST(keys_whose_fence_could_not_be_in_their_slot_are_refused)
 {
   char longest[NAME_MAX_BYTES + 1];
 
-  (void)state;
   memset(longest, 'x', sizeof(longest));
   assert_non_null(native_guard_fault("", 0));
   assert_non_null(native_guard_fault("}", 1));
@@ -122,9 +116,8 @@ static bool sets_a_thousand_fields(failing_heap *heap, void *data)
   return is_written;
 }
 
-static void a_call_may_be_refused_memory(void **state)
+TEST(a_call_may_be_refused_memory)
 {
-  (void)state;
   failing_heap_try_all(sets_a_thousand_fields, NULL);
 }
 
@@ -137,12 +130,11 @@ static bool reads(const char *bytes, guard_outcome *ret_outcome, int64_t *ret_va
   return is_read;
 }
 
-static void answers_are_read(void **state)
+TEST(answers_are_read)
 {
   guard_outcome o;
   int64_t v = 5;
 
-  (void)state;
   assert_true(reads(":1\r\n", &o, NULL));
   assert_int_equal(o, GUARD_WRITTEN);
   assert_true(reads(":0\r\n", &o, &v));
@@ -159,7 +151,7 @@ static void answers_are_read(void **state)
   assert_true(v == INT64_MAX);
 }
 
-static void answers_of_another_shape_are_not(void **state)
+TEST(answers_of_another_shape_are_not)
 {
   static const char *const strange[] = { ":3\r\n", ":-1\r\n", "$1\r\n1\r\n", "*0\r\n",
     "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*2\r\n:0\r\n$1\r\n1\r\n", "*2\r\n:1\r\n$0\r\n\r\n",
@@ -168,7 +160,6 @@ static void answers_of_another_shape_are_not(void **state)
   guard_outcome o;
   int64_t v;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++)
     assert_false(reads(strange[i], &o, &v));
   assert_false(reads("*2\r\n:1\r\n$1\r\n1\r\n", &o, NULL));
@@ -183,7 +174,7 @@ static bool reads_value(const char *bytes, data_value *ret_value, uint64_t *ret_
   return is_read;
 }
 
-static void values_with_their_fence_are_read(void **state)
+TEST(values_with_their_fence_are_read)
 {
   static const char *const strange[] = { ":1\r\n", "$1\r\nv\r\n", "*1\r\n$1\r\nv\r\n",
     "*2\r\n$1\r\nv\r\n:7\r\n", "*2\r\n$1\r\nv\r\n$2\r\n-1\r\n", "*2\r\n:-1\r\n$1\r\n7\r\n",
@@ -191,7 +182,6 @@ static void values_with_their_fence_are_read(void **state)
   data_value value;
   uint64_t fence;
 
-  (void)state;
   assert_true(reads_value("*2\r\n$1\r\nv\r\n$19\r\n9223372036854775807\r\n", &value, &fence));
   assert_true(value.is_there && value.size == 1 && fence == INT64_MAX);
   assert_true(reads_value("*2\r\n$-1\r\n$1\r\n0\r\n", &value, &fence));
@@ -202,17 +192,4 @@ static void values_with_their_fence_are_read(void **state)
     assert_false(reads_value(strange[i], &value, &fence));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_call_says_its_keys_its_fence_and_its_number),
-    cmocka_unit_test(a_key_with_a_tag_keeps_it_and_is_not_the_one_without),
-    cmocka_unit_test(keys_whose_fence_could_not_be_in_their_slot_are_refused),
-    cmocka_unit_test(a_call_may_be_refused_memory),
-    cmocka_unit_test(answers_are_read),
-    cmocka_unit_test(answers_of_another_shape_are_not),
-    cmocka_unit_test(values_with_their_fence_are_read),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What an inspection answers: locks, read/write locks, semaphores; and what is none. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
@@ -24,12 +21,11 @@ static bool inspect_of(const char *bytes, inspect_answer *a)
   return is_good;
 }
 
-static void an_inspection_names_the_lock_and_where_inboxes_are(void **state)
+TEST(an_inspection_names_the_lock_and_where_inboxes_are)
 {
   protocol here = { .prefix = "dibs", .client = ANNA };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_inspect, &here, &out, false, "x", 1));
   CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}", "dibs");
@@ -40,11 +36,10 @@ static void an_inspection_names_the_lock_and_where_inboxes_are(void **state)
   buffer_deinit(&out);
 }
 
-static void an_inspection_shows_holders_and_waiters(void **state)
+TEST(an_inspection_shows_holders_and_waiters)
 {
   static inspect_answer a;
 
-  (void)state;
   assert_true(inspect_of("*31\r\n:100\r\n:1\r\n:1700000000000001\r\n:0\r\n:2\r\n:0\r\n:2\r\n"
                          ":9\r\n:2\r\n" HOLDER HOLDER WAITER WAITER, &a));
   assert_int_equal(a.server_us, 100);
@@ -66,11 +61,10 @@ static void an_inspection_shows_holders_and_waiters(void **state)
   assert_int_equal(a.waiters[1].mode, 'w');
 }
 
-static void of_a_semaphore_it_says_the_count_and_how_often_it_was_set(void **state)
+TEST(of_a_semaphore_it_says_the_count_and_how_often_it_was_set)
 {
   static inspect_answer a;
 
-  (void)state;
   assert_true(inspect_of("*9\r\n:100\r\n:2\r\n:7\r\n:5\r\n:0\r\n:3\r\n:0\r\n:0\r\n:0\r\n", &a));
   assert_int_equal(a.kind, NATIVE_SEMAPHORE);
   assert_int_equal(a.limit, 5);
@@ -79,11 +73,10 @@ static void of_a_semaphore_it_says_the_count_and_how_often_it_was_set(void **sta
 }
 
 /* A set of names waits as a client of its own, `C.n`; its people are those of C. */
-static void who_waits_for_a_set_is_shown_as_its_client(void **state)
+TEST(who_waits_for_a_set_is_shown_as_its_client)
 {
   static inspect_answer a;
 
-  (void)state;
   assert_true(inspect_of("*14\r\n:1\r\n:0\r\n:7\r\n:0\r\n:0\r\n:0\r\n:0\r\n:1\r\n:0\r\n"
                          "$24\r\n" ANNA ".3\r\n$1\r\n5\r\n$3\r\n123\r\n$1\r\nx\r\n:1\r\n", &a));
   assert_string_equal(a.waiters[0].client, ANNA);
@@ -91,7 +84,7 @@ static void who_waits_for_a_set_is_shown_as_its_client(void **state)
 
 #define HEAD ":1\r\n:0\r\n:7\r\n:0\r\n:1\r\n:0\r\n:1\r\n:0\r\n"
 
-static void other_shapes_are_no_inspection(void **state)
+TEST(other_shapes_are_no_inspection)
 {
   static const char *const bad[] = {
     ":1\r\n", "*0\r\n", "*8\r\n" HEAD, "*9\r\n" HEAD ":1\r\n", "*9\r\n" HEAD ":-1\r\n",
@@ -106,19 +99,17 @@ static void other_shapes_are_no_inspection(void **state)
   };
   static inspect_answer a;
 
-  (void)state;
   assert_true(inspect_of("*15\r\n" HEAD ":1\r\n" HOLDER, &a));
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
     if (inspect_of(bad[i], &a))
       fail_msg("taken: %s", bad[i]);
 }
 
-static void more_waiters_than_a_script_shows_are_refused(void **state)
+TEST(more_waiters_than_a_script_shows_are_refused)
 {
   char *bytes = malloc(128 + 101 * sizeof(WAITER));
   static inspect_answer a;
 
-  (void)state;
   strcpy(bytes, "*509\r\n" HEAD ":0\r\n");
   for (int i = 0; i < 100; i++)
     strcat(bytes, WAITER);
@@ -130,16 +121,4 @@ static void more_waiters_than_a_script_shows_are_refused(void **state)
   free(bytes);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_inspection_names_the_lock_and_where_inboxes_are),
-    cmocka_unit_test(an_inspection_shows_holders_and_waiters),
-    cmocka_unit_test(of_a_semaphore_it_says_the_count_and_how_often_it_was_set),
-    cmocka_unit_test(who_waits_for_a_set_is_shown_as_its_client),
-    cmocka_unit_test(other_shapes_are_no_inspection),
-    cmocka_unit_test(more_waiters_than_a_script_shows_are_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys and channels made of names, and names refused. F21. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +25,8 @@ static void check_key(const char *name, const char *key)
   assert_string_equal(out, key);
 }
 
-static void a_name_is_put_in_braces(void **state)
+TEST(a_name_is_put_in_braces)
 {
-  (void)state;
   check_key("orders:42", "dibs:m:{orders:42}");
   check_key("a{b", "dibs:m:{a{b}");
   check_key("a}b", "dibs:m:{a}b}");
@@ -38,33 +35,30 @@ static void a_name_is_put_in_braces(void **state)
   check_key("{", "dibs:m:{{}");
 }
 
-static void a_name_with_a_tag_of_its_own_keeps_it(void **state)
+TEST(a_name_with_a_tag_of_its_own_keeps_it)
 {
-  (void)state;
   check_key("{user:7}:orders", "dibs:m:{user:7}:orders");
   check_key("orders{7}", "dibs:m:orders{7}");
   check_key("{x}", "dibs:m:{x}");
   check_key("x", "dibs:m:{x}");
 }
 
-static void the_longest_key_fits(void **state)
+TEST(the_longest_key_fits)
 {
   protocol longest = { .client = "AAAAAAAAAAAAAAAAAAAAAA" };
   char name[NAME_MAX_BYTES], out[KEY_TEXT_SIZE];
   text t = text_over(out, sizeof(out));
 
-  (void)state;
   memset(longest.prefix, 'p', PREFIX_MAX_BYTES);
   memset(name, 'n', sizeof(name));
   native_key(&longest, name, sizeof(name), &t);
   assert_false(t.is_cut);
 }
 
-static void the_name_is_found_again_in_its_key(void **state)
+TEST(the_name_is_found_again_in_its_key)
 {
   static const char *const names[] = { "orders", "a{b", "a}b", "{user:7}:orders", "o{7}",
                                        "{}x", "{", "two words", "{a}{b}", "{{a}}" };
-  (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     char key[KEY_TEXT_SIZE], again[KEY_TEXT_SIZE];
     text t = text_over(key, sizeof(key)), u = text_over(again, sizeof(again));
@@ -82,7 +76,7 @@ static void the_name_is_found_again_in_its_key(void **state)
   }
 }
 
-static void keys_of_others_have_no_name(void **state)
+TEST(keys_of_others_have_no_name)
 {
   static const char *const foreign[] = {
     "", "dibs", "dibs:m:", "dibs:s:{x}", "dibs:inbox:AAAAAAAAAAAAAAAAAAAAAA", "other:m:{x}",
@@ -91,17 +85,15 @@ static void keys_of_others_have_no_name(void **state)
   const char *name;
   size_t size;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
     if (native_key_name(&here, foreign[i], strlen(foreign[i]), &name, &size))
       fail_msg("taken: %s", foreign[i]);
 }
 
-static void names_are_refused_when_empty_long_or_closing(void **state)
+TEST(names_are_refused_when_empty_long_or_closing)
 {
   char name[NAME_MAX_BYTES + 1];
 
-  (void)state;
   memset(name, 'n', sizeof(name));
   assert_null(native_name_fault("orders", 6));
   assert_null(native_name_fault("\0\n ", 3));
@@ -112,11 +104,10 @@ static void names_are_refused_when_empty_long_or_closing(void **state)
   assert_non_null(native_name_fault("}x{y}", 5));
 }
 
-static void prefixes_are_refused_with_blanks_braces_or_controls(void **state)
+TEST(prefixes_are_refused_with_blanks_braces_or_controls)
 {
   char prefix[PREFIX_MAX_BYTES + 2] = { 0 };
 
-  (void)state;
   memset(prefix, 'p', PREFIX_MAX_BYTES);
   assert_null(native_prefix_fault("dibs"));
   assert_null(native_prefix_fault("team:app"));
@@ -132,12 +123,11 @@ static void prefixes_are_refused_with_blanks_braces_or_controls(void **state)
   assert_non_null(native_prefix_fault("a\x7f"));
 }
 
-static void channels_and_client_keys_carry_the_client(void **state)
+TEST(channels_and_client_keys_carry_the_client)
 {
   char out[KEY_TEXT_SIZE];
   text t = text_over(out, sizeof(out));
 
-  (void)state;
   native_inbox(&here, &t);
   assert_string_equal(out, "dibs:inbox:AAAAAAAAAAAAAAAAAAAAAA");
   t = text_over(out, sizeof(out));
@@ -155,7 +145,7 @@ static void check_text(void (*write)(const protocol *, const void *, size_t, tex
   assert_string_equal(out, wanted);
 }
 
-static void in_cluster_inbox_and_era_stand_beside_the_name(void **state)
+TEST(in_cluster_inbox_and_era_stand_beside_the_name)
 {
   static const struct { const char *name, *tag; } all[] = {
     { "x", "{x}" }, { "a{b}c", "{b}" }, { "{}x", "{{}" }, { "a}b", "{a}" }, { "{{x}}", "{{x}" },
@@ -164,7 +154,6 @@ static void in_cluster_inbox_and_era_stand_beside_the_name(void **state)
   protocol there = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA", .has_tags = true };
   char wanted[128];
 
-  (void)state;
   check_text(native_name_inbox, &here, "x", "dibs:inbox:AAAAAAAAAAAAAAAAAAAAAA");
   check_text(native_era_key, &here, "x", "dibs:era");
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -210,12 +199,11 @@ static size_t all_names(spelled *names)
   return count;
 }
 
-static void names_have_one_spelling_if_and_only_if_they_have_one_key(void **state)
+TEST(names_have_one_spelling_if_and_only_if_they_have_one_key)
 {
   static spelled names[NAMES];
   size_t count = all_names(names);
 
-  (void)state;
   assert_true(count > NAMES / 2);
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < i; k++)
@@ -288,13 +276,12 @@ static int by_key(const void *a, const void *b)
   return strcmp(((const place *)a)->key, ((const place *)b)->key);
 }
 
-static void locks_of_two_prefixes_never_have_one_key(void **state)
+TEST(locks_of_two_prefixes_never_have_one_key)
 {
   static place places[PLACES];
   char words[WORDS][8];
   size_t count;
 
-  (void)state;
   all_words(words);
   count = all_places(words, places);
   assert_true(count > PLACES / 2);
@@ -318,14 +305,13 @@ static void check_is_no_lock(const char *key, const char *prefix)
 }
 
 /* A prefix that another one continues: `a` and `a:b`. */
-static void what_a_longer_prefix_stores_is_no_lock_of_a_shorter_one(void **state)
+TEST(what_a_longer_prefix_stores_is_no_lock_of_a_shorter_one)
 {
   static void (*const kinds[])(const protocol *, const void *, size_t, text *) = {
     native_key, native_barrier_key, native_election_key, native_fence_key,
   };
   char words[WORDS][8], key[KEY_TEXT_SIZE];
 
-  (void)state;
   all_words(words);
   for (size_t i = 0; i < WORDS; i++)
     for (size_t k = 0; k < WORDS; k++)
@@ -340,9 +326,8 @@ static void what_a_longer_prefix_stores_is_no_lock_of_a_shorter_one(void **state
       }
 }
 
-static void a_prefix_with_the_part_m_is_refused(void **state)
+TEST(a_prefix_with_the_part_m_is_refused)
 {
-  (void)state;
   assert_non_null(native_prefix_fault("a:m"));
   assert_non_null(native_prefix_fault("a:m:b"));
   assert_non_null(native_prefix_fault("a::m"));
@@ -355,23 +340,4 @@ static void a_prefix_with_the_part_m_is_refused(void **state)
   assert_null(native_prefix_fault("a:am:b"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_name_is_put_in_braces),
-    cmocka_unit_test(a_name_with_a_tag_of_its_own_keeps_it),
-    cmocka_unit_test(names_have_one_spelling_if_and_only_if_they_have_one_key),
-    cmocka_unit_test(the_longest_key_fits),
-    cmocka_unit_test(the_name_is_found_again_in_its_key),
-    cmocka_unit_test(keys_of_others_have_no_name),
-    cmocka_unit_test(names_are_refused_when_empty_long_or_closing),
-    cmocka_unit_test(prefixes_are_refused_with_blanks_braces_or_controls),
-    cmocka_unit_test(a_prefix_with_the_part_m_is_refused),
-    cmocka_unit_test(locks_of_two_prefixes_never_have_one_key),
-    cmocka_unit_test(what_a_longer_prefix_stores_is_no_lock_of_a_shorter_one),
-    cmocka_unit_test(channels_and_client_keys_carry_the_client),
-    cmocka_unit_test(in_cluster_inbox_and_era_stand_beside_the_name),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the latches, word for word; Redisson's key and channel; their answers. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "call_reader.h"
 #include "dialect/native/latch.h"
 #include "rendered.h"
@@ -16,11 +13,10 @@ static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const latch_call gate = { .name = "gate", .name_size = 4, .number = 7, .count = 3,
                                  .id = "part", .id_size = 4 };
 
-static void each_call_says_keys_channel_and_what_to_count(void **state)
+TEST(each_call_says_keys_channel_and_what_to_count)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_latch_set, &here, &out, false, &gate));
   CHECK_WORDS(&out, &script_native_latch_set, "3", "gate", "dibs:l:{gate}",
@@ -36,12 +32,11 @@ static void each_call_says_keys_channel_and_what_to_count(void **state)
   buffer_deinit(&out);
 }
 
-static void a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more(void **state)
+TEST(a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more)
 {
   latch_call c = { .name = "{gate}", .name_size = 6, .number = 8 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_latch_delete, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_latch_delete, "3", "{gate}", "dibs:l::{gate}",
@@ -49,7 +44,7 @@ static void a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more(void **st
   buffer_deinit(&out);
 }
 
-static void the_longest_names_fit(void **state)
+TEST(the_longest_names_fit)
 {
   char name[NAME_MAX_BYTES];
   protocol far = { .prefix = "", .client = ANNA };
@@ -57,7 +52,6 @@ static void the_longest_names_fit(void **state)
                    .count = INT64_MAX };
   buffer out;
 
-  (void)state;
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   buffer_init(&out, &reader_heap);
@@ -66,14 +60,13 @@ static void the_longest_names_fit(void **state)
   buffer_deinit(&out);
 }
 
-static void changes_are_answered_by_texts(void **state)
+TEST(changes_are_answered_by_texts)
 {
   static const char *const odd[] = { "$1\r\n2\r\n", ":1\r\n", "$0\r\n\r\n", "*0\r\n", "$-1\r\n" };
   bool was_armed;
   int64_t left;
   resp_reply *r;
 
-  (void)state;
   r = reply_of("$1\r\n0\r\n");
   assert_true(native_latch_set_answer(r, &was_armed) && was_armed);
   assert_true(native_latch_down_answer(r, &left) && left == 0);
@@ -106,11 +99,10 @@ static latch_state state_of(const char *bytes)
   return s;
 }
 
-static void a_look_tells_count_zero_and_deletion(void **state)
+TEST(a_look_tells_count_zero_and_deletion)
 {
   latch_state s = state_of("*3\r\n$1\r\n5\r\n$2\r\n17\r\n$0\r\n\r\n");
 
-  (void)state;
   assert_true(s.is_number);
   assert_int_equal(s.left, 5);
   assert_int_equal(s.zeroed_us, 17);
@@ -126,14 +118,13 @@ static void a_look_tells_count_zero_and_deletion(void **state)
   assert_false(state_of("*3\r\n$5\r\nwords\r\n$0\r\n\r\n$0\r\n\r\n").is_number);
 }
 
-static void odd_looks_are_refused(void **state)
+TEST(odd_looks_are_refused)
 {
   static const char *const odd[] = { "$1\r\n5\r\n", "*2\r\n$1\r\n5\r\n$0\r\n\r\n",
                                      "*3\r\n:5\r\n$0\r\n\r\n$0\r\n\r\n",
                                      "*3\r\n$1\r\n5\r\n$1\r\nx\r\n$0\r\n\r\n",
                                      "*3\r\n$1\r\n5\r\n$0\r\n\r\n:1\r\n" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
     resp_reply *r = reply_of(odd[i]);
     latch_state s;
@@ -144,7 +135,7 @@ static void odd_looks_are_refused(void **state)
 }
 
 /* Where channels have slots, that of a latch is in the slot of its key. */
-static void channels_are_as_in_java_where_slots_do_not_matter(void **state)
+TEST(channels_are_as_in_java_where_slots_do_not_matter)
 {
   static const struct { const char *name, *java, *sharded; } all[] = {
     { "x", "redisson_countdownlatch__channel__{x}", "redisson_countdownlatch__channel__{x}" },
@@ -157,7 +148,6 @@ static void channels_are_as_in_java_where_slots_do_not_matter(void **state)
                        .has_sharded_channels = true };
   protocol plain = sharded;
 
-  (void)state;
   plain.has_sharded_channels = false;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     char out[LATCH_CHANNEL_SIZE];
@@ -174,16 +164,4 @@ static void channels_are_as_in_java_where_slots_do_not_matter(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(channels_are_as_in_java_where_slots_do_not_matter),
-    cmocka_unit_test(each_call_says_keys_channel_and_what_to_count),
-    cmocka_unit_test(a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more),
-    cmocka_unit_test(the_longest_names_fit),
-    cmocka_unit_test(changes_are_answered_by_texts),
-    cmocka_unit_test(a_look_tells_count_zero_and_deletion),
-    cmocka_unit_test(odd_looks_are_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

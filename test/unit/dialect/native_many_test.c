@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the scripts for several names, word for word, in the one order of all sets;
  * and their answers. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 
@@ -23,7 +21,7 @@ static const many_name names[] = { { "a", 1 }, { "two words", 9 } };
 
 /* ---- calls ---- */
 
-static void an_acquire_says_all_its_arguments(void **state)
+TEST(an_acquire_says_all_its_arguments)
 {
   lease_id watched = { .client = BERT, .set = 9, .ask = 3, .token = 99 };
   many_call c = { .names = names, .count = 2, .set = 4294967295u, .ask = 8, .ttl_ms = 30000,
@@ -31,7 +29,6 @@ static void an_acquire_says_all_its_arguments(void **state)
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_many_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_many_acquire, "2", "dibs:m:{a}", "dibs:m:{two words}",
@@ -45,11 +42,10 @@ static void an_acquire_says_all_its_arguments(void **state)
   buffer_deinit(&out);
 }
 
-static void releases_and_cancels_name_all_members(void **state)
+TEST(releases_and_cancels_name_all_members)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_many_release, &here, &out, false, names, 2, &lease, 77));
   CHECK_WORDS(&out, &script_native_many_release, "2", "dibs:m:{a}", "dibs:m:{two words}",
@@ -61,14 +57,13 @@ static void releases_and_cancels_name_all_members(void **state)
 }
 
 /* Sorted by names `{x}` would stand behind `y`, where `x` stands before it. */
-static void members_are_sorted_by_their_keys_and_each_sent_once(void **state)
+TEST(members_are_sorted_by_their_keys_and_each_sent_once)
 {
   static const many_name spelled[] = { { "x", 1 }, { "y", 1 }, { "yy", 2 }, { "{x}", 3 } };
   static const many_name other[] = { { "y", 1 }, { "{x}", 3 } };
   many_call c = { .names = other, .count = 2, .set = 1, .ask = 8, .ttl_ms = 100 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_many_cancel, &here, &out, false, spelled, 4, 3, 9, 0, 0));
   CHECK_WORDS(&out, &script_native_many_cancel, "3", "dibs:m:{x}", "dibs:m:{yy}", "dibs:m:{y}",
@@ -79,7 +74,7 @@ static void members_are_sorted_by_their_keys_and_each_sent_once(void **state)
   buffer_deinit(&out);
 }
 
-static void the_longest_calls_fit(void **state)
+TEST(the_longest_calls_fit)
 {
   static char bytes[MANY_NAMES_MAX][NAME_MAX_BYTES];
   many_name longest[MANY_NAMES_MAX];
@@ -91,7 +86,6 @@ static void the_longest_calls_fit(void **state)
     .give_up_us = INT64_MAX, .watched = &l, .watched_renewals = UINT64_MAX };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   memset(bytes, 'n', sizeof(bytes));
@@ -121,12 +115,11 @@ static bool answer_of(const char *bytes, acquire_answer *a, size_t *busy)
   return is_good;
 }
 
-static void a_grant_is_one_lease_of_the_set(void **state)
+TEST(a_grant_is_one_lease_of_the_set)
 {
   acquire_answer a;
   size_t busy = 77;
 
-  (void)state;
   assert_true(answer_of("*4\r\n:1\r\n:100\r\n:30000\r\n:150\r\n", &a, &busy));
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_int_equal(a.server_us, 100);
@@ -144,14 +137,13 @@ static void a_grant_is_one_lease_of_the_set(void **state)
   assert_int_equal(busy, 77);
 }
 
-static void waiting_and_busy_tell_which_name_as_the_caller_has_it(void **state)
+TEST(waiting_and_busy_tell_which_name_as_the_caller_has_it)
 {
   static const size_t callers[] = { 2, 1, 0 };
   acquire_answer a;
   size_t busy;
   char bytes[200];
 
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     (void)snprintf(bytes, sizeof(bytes), "*8\r\n:3\r\n:100\r\n:20\r\n:30000\r\n" LEASE
                    ":2\r\n:4\r\n:%zu\r\n", i);
@@ -169,12 +161,11 @@ static void waiting_and_busy_tell_which_name_as_the_caller_has_it(void **state)
   assert_true(a.holder_lingers);
 }
 
-static void ended_deaf_and_late_are_bare(void **state)
+TEST(ended_deaf_and_late_are_bare)
 {
   acquire_answer a;
   size_t busy;
 
-  (void)state;
   assert_true(answer_of("*2\r\n:5\r\n:100\r\n", &a, &busy));
   assert_int_equal(a.outcome, ACQUIRE_ENDED);
   assert_true(answer_of("*2\r\n:6\r\n:100\r\n", &a, &busy));
@@ -183,7 +174,7 @@ static void ended_deaf_and_late_are_bare(void **state)
   assert_int_equal(a.outcome, ACQUIRE_LATE);
 }
 
-static void any_other_answer_is_refused(void **state)
+TEST(any_other_answer_is_refused)
 {
   static const char *const bad[] = {
     ":100\r\n", "$-1\r\n", "*0\r\n", "*2\r\n:8\r\n:100\r\n", "*2\r\n:0\r\n:100\r\n",
@@ -198,7 +189,6 @@ static void any_other_answer_is_refused(void **state)
   acquire_answer a = { .rank = 99 };
   size_t busy = 77;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     if (answer_of(bad[i], &a, &busy))
       fail_msg("taken: %s", bad[i]);
@@ -207,18 +197,4 @@ static void any_other_answer_is_refused(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_acquire_says_all_its_arguments),
-    cmocka_unit_test(releases_and_cancels_name_all_members),
-    cmocka_unit_test(members_are_sorted_by_their_keys_and_each_sent_once),
-    cmocka_unit_test(the_longest_calls_fit),
-    cmocka_unit_test(a_grant_is_one_lease_of_the_set),
-    cmocka_unit_test(waiting_and_busy_tell_which_name_as_the_caller_has_it),
-    cmocka_unit_test(ended_deaf_and_late_are_bare),
-    cmocka_unit_test(any_other_answer_is_refused),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared resources: the calls word for word, the longest ones, and which answers count. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
@@ -18,7 +15,7 @@ static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000
 
 /* ---- calls ---- */
 
-static void an_acquire_says_all_its_arguments(void **state)
+TEST(an_acquire_says_all_its_arguments)
 {
   lease_id watched = { .client = BERT, .ask = 3, .token = 99 };
   share_call c = { .name = "two words", .name_size = 9, .ask = 8, .mode = 'r', .units = 1,
@@ -27,7 +24,6 @@ static void an_acquire_says_all_its_arguments(void **state)
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_share_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_share_acquire, "1", "dibs:m:{two words}", ANNA, "8",
@@ -36,13 +32,12 @@ static void an_acquire_says_all_its_arguments(void **state)
   buffer_deinit(&out);
 }
 
-static void permits_are_counted_in_the_mode(void **state)
+TEST(permits_are_counted_in_the_mode)
 {
   share_call c = { .name = "x", .name_size = 1, .ask = 8, .mode = 'p', .units = 5,
     .ttl_ms = 100, .until_us = -5 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_share_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_share_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0",
@@ -50,11 +45,10 @@ static void permits_are_counted_in_the_mode(void **state)
   buffer_deinit(&out);
 }
 
-static void releases_and_cancels_name_the_ask_apart_from_the_token(void **state)
+TEST(releases_and_cancels_name_the_ask_apart_from_the_token)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_share_release, &here, &out, false, "x", 1, &lease, 123,
                        77));
@@ -66,13 +60,12 @@ static void releases_and_cancels_name_the_ask_apart_from_the_token(void **state)
   buffer_deinit(&out);
 }
 
-static void a_renewal_says_of_each_what_it_is_to_be(void **state)
+TEST(a_renewal_says_of_each_what_it_is_to_be)
 {
   share_renew_item items[2] = { { "x", 1, &lease, 100, 'r', 0 },
                                 { "{y}", 3, &lease, 0, 'p', 5 } };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_share_renew, &here, &out, false, items, 2, 55));
   CHECK_WORDS(&out, &script_native_share_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
@@ -81,11 +74,10 @@ static void a_renewal_says_of_each_what_it_is_to_be(void **state)
   buffer_deinit(&out);
 }
 
-static void the_count_is_set_or_forgotten(void **state)
+TEST(the_count_is_set_or_forgotten)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET, 5, 77));
   CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "set", "5", "dibs x", "77",
@@ -101,7 +93,7 @@ static void the_count_is_set_or_forgotten(void **state)
   buffer_deinit(&out);
 }
 
-static void the_longest_calls_fit(void **state)
+TEST(the_longest_calls_fit)
 {
   static char name[NAME_MAX_BYTES];
   static share_renew_item items[RENEW_BATCH_MAX];
@@ -113,7 +105,6 @@ static void the_longest_calls_fit(void **state)
     .watched = &longest, .watched_renewals = UINT64_MAX };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
@@ -146,14 +137,13 @@ static void *refuse_growth(void *old, size_t bytes, void *data)
   return NULL;
 }
 
-static void refused_memory_leaves_nothing_in_the_buffer(void **state)
+TEST(refused_memory_leaves_nothing_in_the_buffer)
 {
   const memory refusing = { refuse_allocation, refuse_growth, plain_release, NULL };
   share_call c = { .name = "x", .name_size = 1, .ask = 8, .mode = 'w', .ttl_ms = 100 };
   share_renew_item item = { "x", 1, &lease, 100, 'w', 0 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &refusing);
   assert_false(RENDERED(native_share_acquire, &here, &out, false, &c));
   assert_false(RENDERED(native_share_release, &here, &out, false, "x", 1, &lease, 0, 77));
@@ -175,11 +165,10 @@ static bool answer_of(const char *bytes, acquire_answer *a)
   return is_good;
 }
 
-static void a_grant_says_length_token_and_units(void **state)
+TEST(a_grant_says_length_token_and_units)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(answer_of("*6\r\n:1\r\n:1000\r\n:300\r\n:300\r\n:1001\r\n:5\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_GRANTED);
   assert_int_equal(a.server_us, 1000);
@@ -191,11 +180,10 @@ static void a_grant_says_length_token_and_units(void **state)
   assert_int_equal(a.lease.token, 1001);
 }
 
-static void a_repeated_ask_learns_its_renewals_too(void **state)
+TEST(a_repeated_ask_learns_its_renewals_too)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(answer_of("*7\r\n:2\r\n:1000\r\n:-20\r\n:300\r\n:1001\r\n:4\r\n:5\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_AGAIN);
   assert_int_equal(a.remaining_ms, -20);
@@ -205,11 +193,10 @@ static void a_repeated_ask_learns_its_renewals_too(void **state)
   assert_int_equal(a.lease.token, 1001);
 }
 
-static void who_waits_learns_who_ends_first_and_how_many_are_ahead(void **state)
+TEST(who_waits_learns_who_ends_first_and_how_many_are_ahead)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(answer_of("*8\r\n:3\r\n:1000\r\n:20\r\n:300\r\n$29\r\n" BERT ":3:1001\r\n"
                         ":4\r\n:6\r\n:1007\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_WAITING);
@@ -220,22 +207,20 @@ static void who_waits_learns_who_ends_first_and_how_many_are_ahead(void **state)
   assert_int_equal(a.last_token, 1007);
 }
 
-static void nobody_may_hold_what_is_busy(void **state)
+TEST(nobody_may_hold_what_is_busy)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(answer_of("*8\r\n:4\r\n:1000\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n:9\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_BUSY);
   assert_int_equal(a.lease.token, 0);
   assert_false(a.holder_lingers);
 }
 
-static void refusals_say_why(void **state)
+TEST(refusals_say_why)
 {
   acquire_answer a;
 
-  (void)state;
   assert_true(answer_of("*3\r\n:8\r\n:1000\r\n:5\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_TOO_MANY);
   assert_int_equal(a.units, 5);
@@ -249,7 +234,7 @@ static void refusals_say_why(void **state)
   }
 }
 
-static void other_shapes_are_refused(void **state)
+TEST(other_shapes_are_refused)
 {
   static const char *const bad[] = {
     ":1000\r\n", "*0\r\n", "*2\r\n:0\r\n:1000\r\n", "*2\r\n:10\r\n:1000\r\n",
@@ -266,7 +251,6 @@ static void other_shapes_are_refused(void **state)
   };
   acquire_answer a = { .rank = 77 };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     if (answer_of(bad[i], &a))
       fail_msg("taken: %s", bad[i]);
@@ -274,7 +258,7 @@ static void other_shapes_are_refused(void **state)
   }
 }
 
-static void setting_answers_whether_it_was_done_and_the_count(void **state)
+TEST(setting_answers_whether_it_was_done_and_the_count)
 {
   static const char *const bad[] = { ":1\r\n", "*1\r\n:1\r\n", "*2\r\n:2\r\n:5\r\n",
                                      "*2\r\n:1\r\n:-5\r\n", "*2\r\n:-1\r\n:5\r\n" };
@@ -282,7 +266,6 @@ static void setting_answers_whether_it_was_done_and_the_count(void **state)
   uint64_t limit;
   bool is_done;
 
-  (void)state;
   assert_true(native_share_set_answer(r, &is_done, &limit));
   assert_true(is_done);
   assert_int_equal(limit, 5);
@@ -299,24 +282,4 @@ static void setting_answers_whether_it_was_done_and_the_count(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_acquire_says_all_its_arguments),
-    cmocka_unit_test(permits_are_counted_in_the_mode),
-    cmocka_unit_test(releases_and_cancels_name_the_ask_apart_from_the_token),
-    cmocka_unit_test(a_renewal_says_of_each_what_it_is_to_be),
-    cmocka_unit_test(the_count_is_set_or_forgotten),
-    cmocka_unit_test(the_longest_calls_fit),
-    cmocka_unit_test(refused_memory_leaves_nothing_in_the_buffer),
-    cmocka_unit_test(a_grant_says_length_token_and_units),
-    cmocka_unit_test(a_repeated_ask_learns_its_renewals_too),
-    cmocka_unit_test(who_waits_learns_who_ends_first_and_how_many_are_ahead),
-    cmocka_unit_test(nobody_may_hold_what_is_busy),
-    cmocka_unit_test(refusals_say_why),
-    cmocka_unit_test(other_shapes_are_refused),
-    cmocka_unit_test(setting_answers_whether_it_was_done_and_the_count),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a client tells of its owners: written and read again, and broken texts refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "dialect/native/wait_report.h"
 
@@ -51,14 +49,13 @@ static text written(char *bytes, size_t size)
   return out;
 }
 
-static void what_is_written_is_read_again(void **state)
+TEST(what_is_written_is_read_again)
 {
   char bytes[512];
   text out = written(bytes, sizeof(bytes));
   wait_report_reader r = wait_report_read(bytes, out.used);
   owner_entry w = waits_for("a name: with 5:blanks "), h = holds("b"), e;
 
-  (void)state;
   assert_true(wait_report_next(&r, &e));
   expect_equal(&e, &w);
   assert_true(wait_report_next(&r, &e));
@@ -67,24 +64,22 @@ static void what_is_written_is_read_again(void **state)
   assert_int_equal(r.size, 0);
 }
 
-static void only_a_nonce_that_is_told_along_is_found(void **state)
+TEST(only_a_nonce_that_is_told_along_is_found)
 {
   char bytes[512];
   text out = written(bytes, sizeof(bytes));
 
-  (void)state;
   assert_true(wait_report_has_nonce(bytes, out.used, NONCE));
   assert_false(wait_report_has_nonce(bytes, out.used, OWNER));  /* it is there as an owner */
   assert_false(wait_report_has_nonce("1 ", 2, NONCE));
 }
 
 /* Cut short anywhere, it is whole entries or none, and nothing behind its end is read. */
-static void a_text_cut_short_ends_at_the_cut(void **state)
+TEST(a_text_cut_short_ends_at_the_cut)
 {
   char bytes[512];
   text out = written(bytes, sizeof(bytes));
 
-  (void)state;
   for (size_t size = 0; size < out.used; size++) {
     char *copy = malloc(size > 0 ? size : 1);
     wait_report_reader r;
@@ -113,9 +108,8 @@ static int entries_of(const char *words)
   return count;
 }
 
-static void broken_texts_are_not_read(void **state)
+TEST(broken_texts_are_not_read)
 {
-  (void)state;
   assert_int_equal(entries_of("1 w " OWNER " 7 1 0 1 1:a "), 1);
   assert_int_equal(entries_of("2 w " OWNER " 7 1 0 1 1:a "), 0);   /* from the future */
   assert_int_equal(entries_of("1 x " OWNER " 7 1 0 1 1:a "), 0);
@@ -129,14 +123,13 @@ static void broken_texts_are_not_read(void **state)
   assert_int_equal(entries_of("1 w " OWNER " 7 1 0 1 18446744073709551615:a "), 0);
 }
 
-static void an_entry_without_room_is_not_begun(void **state)
+TEST(an_entry_without_room_is_not_begun)
 {
   char bytes[64];
   text out = text_over(bytes, sizeof(bytes));
   owner_entry e = waits_for("a");
   size_t used;
 
-  (void)state;
   wait_report_begin(&out);
   assert_true(wait_report_add(&out, &e));
   used = out.used;
@@ -146,32 +139,29 @@ static void an_entry_without_room_is_not_begun(void **state)
   assert_int_equal(entries_of(bytes), 1);
 }
 
-static void owners_of_a_client_have_ids_of_their_own(void **state)
+TEST(owners_of_a_client_have_ids_of_their_own)
 {
   uint64_t one = owner_hash(CLIENT, "t\1", 2);
 
-  (void)state;
   assert_true(one != owner_hash(CLIENT, "t\2", 2));
   assert_true(one != owner_hash("AAAAAAAAAAAAAAAAAAAAAB", "t\1", 2));
   assert_true(one == owner_hash(CLIENT, "t\1", 2));
 }
 
 /* Computed by another program: clients of all versions compare these ids. */
-static void an_owner_has_its_hash_for_ever(void **state)
+TEST(an_owner_has_its_hash_for_ever)
 {
-  (void)state;
   assert_true(owner_hash("", "", 0) == UINT64_C(0x153d52d3457d13c3));
   assert_true(owner_hash("", "t\1", 2) == UINT64_C(0x9533fded4d343bb2));
   assert_true(owner_hash("t", "\2", 1) == UINT64_C(0x749b4608f7185396));
   assert_true(owner_hash("thread", " 4711", 5) == UINT64_C(0xcf09cb4243750026));
 }
 
-static void a_message_to_tell_is_read_and_no_other(void **state)
+TEST(a_message_to_tell_is_read_and_no_other)
 {
   char bytes[32], nonce[OWNER_ID_SIZE];
   text out = text_over(bytes, sizeof(bytes));
 
-  (void)state;
   wait_report_request_write(NONCE, &out);
   assert_string_equal(bytes, "tell " NONCE);
   assert_true(wait_report_request_read(bytes, out.used, nonce));
@@ -181,18 +171,4 @@ static void a_message_to_tell_is_read_and_no_other(void **state)
   assert_false(wait_report_request_read("tell ", 5, nonce));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_written_is_read_again),
-    cmocka_unit_test(only_a_nonce_that_is_told_along_is_found),
-    cmocka_unit_test(a_text_cut_short_ends_at_the_cut),
-    cmocka_unit_test(broken_texts_are_not_read),
-    cmocka_unit_test(an_entry_without_room_is_not_begun),
-    cmocka_unit_test(owners_of_a_client_have_ids_of_their_own),
-    cmocka_unit_test(an_owner_has_its_hash_for_ever),
-    cmocka_unit_test(a_message_to_tell_is_read_and_no_other),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

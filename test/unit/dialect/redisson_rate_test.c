@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the rate limiters, word for word; Redisson's keys; their answers. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
+#include "tests.h"
 #include "call_reader.h"
 #include "dialect/redisson/rate.h"
 #include "rendered.h"
@@ -18,11 +15,10 @@ static const rate_call api = { .name = "api", .name_size = 3, .permits = 3, .id 
                                .number = 7, .rate = 10, .interval_ms = 1000,
                                .keepalive_ms = 5000, .type = 1, .how = 'u' };
 
-static void each_call_says_all_its_keys(void **state)
+TEST(each_call_says_all_its_keys)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(rate_acquire, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_acquire, "5", "api", "{api}:value",
@@ -38,11 +34,10 @@ static void each_call_says_all_its_keys(void **state)
   buffer_deinit(&out);
 }
 
-static void changes_say_where_their_answer_is_kept(void **state)
+TEST(changes_say_where_their_answer_is_kept)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(rate_set, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_set, "6", "api", "{api}:value", "{api}:value:" UUID,
@@ -59,12 +54,11 @@ static void changes_say_where_their_answer_is_kept(void **state)
   buffer_deinit(&out);
 }
 
-static void a_name_with_an_open_brace_gets_none(void **state)
+TEST(a_name_with_an_open_brace_gets_none)
 {
   rate_call c = api;
   buffer out;
 
-  (void)state;
   c.name = "{t}api";
   c.name_size = 6;
   buffer_init(&out, &reader_heap);
@@ -75,13 +69,12 @@ static void a_name_with_an_open_brace_gets_none(void **state)
   buffer_deinit(&out);
 }
 
-static void in_cluster_names_whose_keys_would_part_are_refused(void **state)
+TEST(in_cluster_names_whose_keys_would_part_are_refused)
 {
   static const char *const bad[] = { "a}b", "a{b", "a{}b", "}{" };
   static const char *const good[] = { "a", "{t}b", "b{t}" };
   protocol cluster = here;
 
-  (void)state;
   cluster.has_tags = true;
   for (size_t i = 0; i < 4; i++) {
     assert_non_null(rate_name_fault(&cluster, bad[i], strlen(bad[i])));
@@ -91,7 +84,7 @@ static void in_cluster_names_whose_keys_would_part_are_refused(void **state)
     assert_null(rate_name_fault(&cluster, good[i], strlen(good[i])));
 }
 
-static void the_longest_names_fit(void **state)
+TEST(the_longest_names_fit)
 {
   char name[NAME_MAX_BYTES];
   protocol far = { .prefix = "", .client = ANNA };
@@ -99,7 +92,6 @@ static void the_longest_names_fit(void **state)
                   .rate = UINT64_MAX, .how = 's' };
   buffer out;
 
-  (void)state;
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   buffer_init(&out, &reader_heap);
@@ -118,9 +110,8 @@ static rate_answer answer_of(const char *bytes)
   return a;
 }
 
-static void an_answer_grants_or_tells_when_or_why_not(void **state)
+TEST(an_answer_grants_or_tells_when_or_why_not)
 {
-  (void)state;
   assert_int_equal(answer_of("*2\r\n:1\r\n:4\r\n").outcome, RATE_GRANTED);
   assert_int_equal(answer_of("*2\r\n:1\r\n:4\r\n").left, 4);
   assert_int_equal(answer_of("*2\r\n:0\r\n:250\r\n").outcome, RATE_LATER);
@@ -130,14 +121,13 @@ static void an_answer_grants_or_tells_when_or_why_not(void **state)
   assert_int_equal(answer_of("*3\r\n:-2\r\n:5\r\n:1000\r\n").rate, 5);
 }
 
-static void odd_answers_are_refused(void **state)
+TEST(odd_answers_are_refused)
 {
   static const char *const odd[] = { "$1\r\n2\r\n", ":1\r\n", "*0\r\n", "*1\r\n:1\r\n",
                                      "*2\r\n:2\r\n:1\r\n", "*2\r\n:0\r\n:-5\r\n",
                                      "*2\r\n:1\r\n$1\r\n1\r\n", "*3\r\n:-1\r\n:5\r\n:5\r\n",
                                      "$2\r\n-2\r\n", "$0\r\n\r\n" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
     resp_reply *r = reply_of(odd[i]);
     rate_answer a;
@@ -152,13 +142,12 @@ static void odd_answers_are_refused(void **state)
   }
 }
 
-static void changes_and_looks_are_read(void **state)
+TEST(changes_and_looks_are_read)
 {
   resp_reply *r = reply_of("*5\r\n:10\r\n:1000\r\n:0\r\n:1\r\n:7\r\n");
   rate_state s;
   int64_t n;
 
-  (void)state;
   assert_true(rate_look_answer(r, &s) && s.is_set);
   assert_int_equal(s.rate, 10);
   assert_int_equal(s.interval_ms, 1000);
@@ -179,17 +168,4 @@ static void changes_and_looks_are_read(void **state)
   resp_reply_free(r);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_call_says_all_its_keys),
-    cmocka_unit_test(changes_say_where_their_answer_is_kept),
-    cmocka_unit_test(a_name_with_an_open_brace_gets_none),
-    cmocka_unit_test(in_cluster_names_whose_keys_would_part_are_refused),
-    cmocka_unit_test(the_longest_names_fit),
-    cmocka_unit_test(an_answer_grants_or_tells_when_or_why_not),
-    cmocka_unit_test(odd_answers_are_refused),
-    cmocka_unit_test(changes_and_looks_are_read),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

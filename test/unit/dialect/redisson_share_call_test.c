@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Redisson's read/write locks and permits: ids of permits, and the calls word for word. */
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include "answer_reader.h"
 #include "call_reader.h"
@@ -24,7 +22,7 @@ static const lease_id lease = { .client = BERT, .ask = 7, .token = 1 };
 
 /* ---- ids of permits ---- */
 
-static void the_first_id_is_the_client_s_with_the_ask_in_it(void **state)
+TEST(the_first_id_is_the_client_s_with_the_ask_in_it)
 {
   static const uint8_t of_7[] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                   0x88, 0x99, 0xaa, 0xbb ^ 7, 0xcc, 0xdd, 0xee, 0xff };
@@ -33,18 +31,16 @@ static void the_first_id_is_the_client_s_with_the_ask_in_it(void **state)
                                      0xcc, 0xdd, 0xee, 0xff };
   uint8_t id[PERMIT_ID_SIZE];
 
-  (void)state;
   redisson_permit_id(ANNA, 7, id);
   assert_memory_equal(id, of_7, sizeof(id));
   redisson_permit_id(ANNA, 0x0102030405060708, id);
   assert_memory_equal(id, of_many, sizeof(id));
 }
 
-static void the_same_ask_has_the_same_ids_and_others_have_others(void **state)
+TEST(the_same_ask_has_the_same_ids_and_others_have_others)
 {
   uint8_t first[PERMIT_ID_SIZE], id[PERMIT_ID_SIZE];
 
-  (void)state;
   redisson_permit_id(ANNA, 1, first);
   redisson_permit_id(ANNA, 1, id);
   assert_memory_equal(id, first, sizeof(id));
@@ -58,14 +54,13 @@ static void the_same_ask_has_the_same_ids_and_others_have_others(void **state)
 
 /* ---- calls ---- */
 
-static void readers_and_writers_ask_by_one_script(void **state)
+TEST(readers_and_writers_ask_by_one_script)
 {
   share_call c = { .name = "x y", .name_size = 3, .ask = 8, .mode = 'r', .units = 1,
                    .ttl_ms = 30000, .waits = true, .until_us = 11, .min_token = 13 };
   protocol on_a_quorum = here;
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(here.dialect->share_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_rw_acquire, "3", "x y", "dibs:over:{x y}:" UUID ":8",
@@ -84,14 +79,13 @@ static void readers_and_writers_ask_by_one_script(void **state)
   buffer_deinit(&out);
 }
 
-static void permits_name_their_semaphore_and_how_they_are_taken(void **state)
+TEST(permits_name_their_semaphore_and_how_they_are_taken)
 {
   share_call c = { .name = "x", .name_size = 1, .ask = 1, .mode = 'p', .units = 5,
                    .ttl_ms = 100, .waits = true };
   protocol bert = here;
   buffer out;
 
-  (void)state;
   memcpy(bert.client, BERT, sizeof(bert.client));
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(bert.dialect->share_acquire, &bert, &out, false, &c));
@@ -124,13 +118,12 @@ static void expect_ending(buffer *out, const char *ms, const char *what)
   buffer_clear(out);
 }
 
-static void what_is_taken_without_a_lease_is_remembered_longer(void **state)
+TEST(what_is_taken_without_a_lease_is_remembered_longer)
 {
   share_ending e = { .name = "x", .name_size = 1, .lease = lease, .units = 5,
                      .ttl_ms = 30001, .estimate_us = 1000000 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(here.dialect->share_release, &here, &out, false, &e));
   expect_ending(&out, "0", "p 5");
@@ -145,11 +138,10 @@ static void what_is_taken_without_a_lease_is_remembered_longer(void **state)
   buffer_deinit(&out);
 }
 
-static void a_count_is_set_with_its_channel(void **state)
+TEST(a_count_is_set_with_its_channel)
 {
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(here.dialect->share_set, &here, &out, false, "x", 1, SHARE_SET_IF_ABSENT,
                        4, 0));
@@ -158,14 +150,13 @@ static void a_count_is_set_with_its_channel(void **state)
   buffer_deinit(&out);
 }
 
-static void channels_are_those_of_the_kind(void **state)
+TEST(channels_are_those_of_the_kind)
 {
   static const struct { char mode; const char *channel; } all[] = {
     { 0, "redisson_lock__channel:{x}" }, { 'r', "redisson_rwlock:{x}" },
     { 'w', "redisson_rwlock:{x}" }, { 'p', "redisson_sc:{x}" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     char bytes[64];
     text t = text_over(bytes, sizeof(bytes));
@@ -175,14 +166,13 @@ static void channels_are_those_of_the_kind(void **state)
   }
 }
 
-static void the_longest_renewals_fit(void **state)
+TEST(the_longest_renewals_fit)
 {
   static char name[NAME_MAX_BYTES];
   share_renew_item items[RENEW_BATCH_MAX];
   lease_id last = { .client = ANNA, .ask = UINT64_MAX, .token = UINT64_MAX };
   buffer out;
 
-  (void)state;
   memset(name, 'n', sizeof(name));
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (share_renew_item){ name, sizeof(name), &last, INT64_MAX, 'p', UINT64_MAX };
@@ -192,18 +182,4 @@ static void the_longest_renewals_fit(void **state)
   buffer_deinit(&out);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_first_id_is_the_client_s_with_the_ask_in_it),
-    cmocka_unit_test(the_same_ask_has_the_same_ids_and_others_have_others),
-    cmocka_unit_test(readers_and_writers_ask_by_one_script),
-    cmocka_unit_test(permits_name_their_semaphore_and_how_they_are_taken),
-    cmocka_unit_test(what_is_taken_without_a_lease_is_remembered_longer),
-    cmocka_unit_test(a_count_is_set_with_its_channel),
-    cmocka_unit_test(channels_are_those_of_the_kind),
-    cmocka_unit_test(the_longest_renewals_fit),
-  };
-
-  return cmocka_run_group_tests_name("redisson_share", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys, owners, calls and inspections of the dialect redisson. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <dibs/client.h>
 
@@ -20,12 +18,11 @@
 
 static const protocol here = { .dialect = &redisson_dialect, .prefix = "dibs", .client = CLIENT };
 
-static void a_client_id_is_a_uuid_in_other_letters(void **state)
+TEST(a_client_id_is_a_uuid_in_other_letters)
 {
   static const char short_one[CLIENT_ID_SIZE] = "short";
   char uuid[UUID_SIZE];
 
-  (void)state;
   assert_true(redisson_uuid(CLIENT, uuid));
   assert_string_equal(uuid, UUID);
   assert_false(redisson_uuid(NOBODY, uuid));
@@ -41,9 +38,8 @@ static const char *channel_of(const char *name, lock_kind kind)
   return bytes;
 }
 
-static void braces_are_added_where_there_is_no_opening_one(void **state)
+TEST(braces_are_added_where_there_is_no_opening_one)
 {
-  (void)state;
   assert_string_equal(channel_of("n", LOCK_MUTEX), "redisson_lock__channel:{n}");
   assert_string_equal(channel_of("a{b}", LOCK_SPIN), "redisson_lock__channel:a{b}");
   assert_string_equal(channel_of("a{b", LOCK_FENCED), "redisson_lock__channel:a{b");
@@ -56,11 +52,10 @@ static bool may_be_in_cluster(const char *name)
   return redisson_name_fault(name, strlen(name)) == NULL;
 }
 
-static void half_a_tag_is_no_name_in_a_cluster(void **state)
+TEST(half_a_tag_is_no_name_in_a_cluster)
 {
   protocol cluster = here;
 
-  (void)state;
   assert_true(may_be_in_cluster("plain"));
   assert_true(may_be_in_cluster("a{tag}b"));
   assert_false(may_be_in_cluster("a{b"));
@@ -72,13 +67,12 @@ static void half_a_tag_is_no_name_in_a_cluster(void **state)
   assert_non_null(dialect_name_fault(&cluster, "a{b", 3));
 }
 
-static void an_ask_names_what_its_kind_needs(void **state)
+TEST(an_ask_names_what_its_kind_needs)
 {
   acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .waits = true,
                      .until_us = 99, .min_token = 5 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(here.dialect->acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_acquire, "2", "n", "dibs:over:{n}:" UUID ":7", UUID ":7",
@@ -97,14 +91,13 @@ static void an_ask_names_what_its_kind_needs(void **state)
 }
 
 /* The last token is kept beside the lock, for who comes next. */
-static void on_a_quorum_an_ask_names_the_last_token(void **state)
+TEST(on_a_quorum_an_ask_names_the_last_token)
 {
   acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .min_token = 5 };
   lease_id lease = { .client = CLIENT, .ask = 7, .token = 900 };
   protocol voter = here;
   buffer out;
 
-  (void)state;
   voter.is_voter = true;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(voter.dialect->acquire, &voter, &out, false, &c));
@@ -118,13 +111,12 @@ static void on_a_quorum_an_ask_names_the_last_token(void **state)
   buffer_deinit(&out);
 }
 
-static void a_release_says_how_it_is_told(void **state)
+TEST(a_release_says_how_it_is_told)
 {
   protocol cluster = here;
   lease_id lease = { .client = CLIENT, .ask = 7, .token = 1 };
   buffer out;
 
-  (void)state;
   cluster.has_tags = cluster.has_sharded_channels = true;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(here.dialect->release, &here, &out, false, "n", 1, &lease, 0, 1000000));
@@ -154,13 +146,12 @@ static bool inspect_of(const char *bytes, inspect_answer *a)
 #define ONE ":1\r\n:1\r\n:0\r\n:0\r\n"
 #define OWNER "$39\r\n" UUID ":42\r\n"
 
-static void an_inspection_knows_owners_by_their_uuid(void **state)
+TEST(an_inspection_knows_owners_by_their_uuid)
 {
   static inspect_answer a;
   char words[64];
   text shown = text_over(words, sizeof(words));
 
-  (void)state;
   assert_true(inspect_of("*11\r\n:100\r\n:5\r\n:2000\r\n:9\r\n:1\r\n:1\r\n:0\r\n:0\r\n" OWNER
                          "$1\r\n3\r\n" OWNER,
                          &a));
@@ -176,11 +167,10 @@ static void an_inspection_knows_owners_by_their_uuid(void **state)
   assert_string_equal(words, UUID ":42");
 }
 
-static void an_owner_of_another_form_is_somebody_unknown(void **state)
+TEST(an_owner_of_another_form_is_somebody_unknown)
 {
   static inspect_answer a;
 
-  (void)state;
   assert_true(inspect_of("*10\r\n:100\r\n:0\r\n:-1\r\n:0\r\n" ONE
                          "$5\r\nhello\r\n$1\r\n1\r\n", &a));
   assert_string_equal(a.holders[0].lease.client, NOBODY);
@@ -190,11 +180,10 @@ static void an_owner_of_another_form_is_somebody_unknown(void **state)
   assert_string_equal(a.holders[0].lease.client, NOBODY);
 }
 
-static void what_is_no_inspection_is_refused(void **state)
+TEST(what_is_no_inspection_is_refused)
 {
   static inspect_answer a;
 
-  (void)state;
   assert_false(inspect_of(":1\r\n", &a));
   assert_false(inspect_of("*4\r\n:100\r\n:0\r\n:1\r\n:0\r\n", &a));
   assert_false(inspect_of("*9\r\n:100\r\n:0\r\n:1\r\n:0\r\n" ONE OWNER, &a));
@@ -202,19 +191,4 @@ static void what_is_no_inspection_is_refused(void **state)
   assert_false(inspect_of("*5\r\n:100\r\n:0\r\n:1\r\n:0\r\n:99999\r\n", &a));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_client_id_is_a_uuid_in_other_letters),
-    cmocka_unit_test(braces_are_added_where_there_is_no_opening_one),
-    cmocka_unit_test(half_a_tag_is_no_name_in_a_cluster),
-    cmocka_unit_test(an_ask_names_what_its_kind_needs),
-    cmocka_unit_test(on_a_quorum_an_ask_names_the_last_token),
-    cmocka_unit_test(a_release_says_how_it_is_told),
-    cmocka_unit_test(an_inspection_knows_owners_by_their_uuid),
-    cmocka_unit_test(an_owner_of_another_form_is_somebody_unknown),
-    cmocka_unit_test(what_is_no_inspection_is_refused),
-  };
-
-  return cmocka_run_group_tests_name("redisson", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/unit/dialect/string_lock_test.c - the calls of the dialects spring and plain, word for word:
  * keys, owners and channels as Spring Integration and others have them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests.h"
+
 #include <string.h>
 
 #include "call_reader.h"
@@ -20,13 +18,12 @@ static const protocol spring = { .dialect = &spring_dialect, .prefix = "dibs", .
 static const protocol plain = { .dialect = &plain_dialect, .prefix = "dibs", .client = CLIENT };
 static const lease_id lease = { .client = CLIENT, .ask = 7, .token = 99 };
 
-static void a_call_of_spring_names_lock_end_and_ask(void **state)
+TEST(a_call_of_spring_names_lock_end_and_ask)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 7, .ttl_ms = 500, .waits = true,
                      .until_us = 12, .min_token = 3 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(spring.dialect->acquire, &spring, &out, false, &c));
   CHECK_WORDS(&out, &script_spring_acquire, "3", "orders:x", "dibs:over:{orders:x}:" UUID ":7",
@@ -48,12 +45,11 @@ static void a_call_of_spring_names_lock_end_and_ask(void **state)
   buffer_deinit(&out);
 }
 
-static void a_plain_call_names_the_lock_as_it_is(void **state)
+TEST(a_plain_call_names_the_lock_as_it_is)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 7, .ttl_ms = 500 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(plain.dialect->acquire, &plain, &out, false, &c));
   CHECK_WORDS(&out, &script_plain_acquire, "3", "x", "dibs:over:{x}:" UUID ":7",
@@ -70,12 +66,11 @@ static void a_plain_call_names_the_lock_as_it_is(void **state)
   buffer_deinit(&out);
 }
 
-static void renewals_name_the_ask_beside_each_lock_of_spring(void **state)
+TEST(renewals_name_the_ask_beside_each_lock_of_spring)
 {
   const renew_item items[] = { { "x", 1, &lease, 500 }, { "y", 1, &lease, 600 } };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(spring.dialect->renew, &spring, &out, false, items, 2, 0));
   CHECK_WORDS(&out, &script_spring_renew, "4", "orders:x", "dibs:ask:{orders:x}", "orders:y",
@@ -85,13 +80,12 @@ static void renewals_name_the_ask_beside_each_lock_of_spring(void **state)
   buffer_deinit(&out);
 }
 
-static void a_tag_is_kept_and_half_a_one_refused_in_a_cluster(void **state)
+TEST(a_tag_is_kept_and_half_a_one_refused_in_a_cluster)
 {
   protocol many = spring;
   renew_item item = { "{t}x", 4, &lease, 500 };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(spring.dialect->renew, &spring, &out, false, &item, 1, 0));
   CHECK_WORDS(&out, &script_spring_renew, "2", "orders:{t}x", "dibs:ask:orders:{t}x", UUID ":7",
@@ -106,24 +100,22 @@ static void a_tag_is_kept_and_half_a_one_refused_in_a_cluster(void **state)
 }
 
 /* As dibs.redis_py publishes, which knows no prefix. */
-static void a_plain_lock_has_a_channel_of_its_key(void **state)
+TEST(a_plain_lock_has_a_channel_of_its_key)
 {
   char bytes[64];
   text channel = text_over(bytes, sizeof(bytes));
   protocol other = plain;
 
-  (void)state;
   memcpy(other.prefix, "jobs", 5);
   plain_dialect.channel(&other, "{x}y", 4, 0, LOCK_MUTEX, 7, &channel);
   assert_string_equal(bytes, "dibs:free:{x}y");
 }
 
-static void only_spring_has_a_second_channel(void **state)
+TEST(only_spring_has_a_second_channel)
 {
   char bytes[64];
   text channel = text_over(bytes, sizeof(bytes));
 
-  (void)state;
   assert_null(plain_dialect.side_channel);
   spring_dialect.side_channel(&spring, &channel);
   assert_string_equal(bytes, "orders-channel");
@@ -132,11 +124,10 @@ static void only_spring_has_a_second_channel(void **state)
   assert_string_equal(bytes, "orders-channel:orders:x");
 }
 
-static void a_registry_is_1_to_64_bytes_without_control_characters(void **state)
+TEST(a_registry_is_1_to_64_bytes_without_control_characters)
 {
   char longest[REGISTRY_MAX_BYTES + 2];
 
-  (void)state;
   memset(longest, 'r', sizeof(longest));
   longest[REGISTRY_MAX_BYTES + 1] = 0;
   assert_non_null(spring_registry_fault(longest));
@@ -147,7 +138,7 @@ static void a_registry_is_1_to_64_bytes_without_control_characters(void **state)
   assert_null(spring_registry_fault("my registry"));
 }
 
-static void the_longest_names_fit(void **state)
+TEST(the_longest_names_fit)
 {
   char name[NAME_MAX_BYTES];
   protocol far = spring;
@@ -155,7 +146,6 @@ static void the_longest_names_fit(void **state)
   renew_item items[RENEW_BATCH_MAX];
   buffer out;
 
-  (void)state;
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   memset(far.registry, 'r', REGISTRY_MAX_BYTES);
@@ -181,11 +171,10 @@ static const char *match_of(const protocol *n, const char *pattern)
 }
 
 /* What means something to the server is escaped, what means something to fnmatch() left to it. */
-static void a_walk_asks_for_what_stands_in_front_of_the_pattern(void **state)
+TEST(a_walk_asks_for_what_stands_in_front_of_the_pattern)
 {
   static const protocol odd = { .dialect = &spring_dialect, .prefix = "dibs", .registry = "a*[b]" };
 
-  (void)state;
   assert_string_equal(match_of(&plain, "orders:*"), "orders:*");
   assert_string_equal(match_of(&plain, "a-b^c"), "a\\-b\\^c*");
   assert_string_equal(match_of(&plain, "a[!b]c"), "a*");
@@ -210,12 +199,11 @@ static void lock_key(const protocol *n, const void *name, size_t size, text *out
   text_add_bytes(out, name, size);
 }
 
-static void a_walk_knows_what_a_dialect_writes_before_its_names(void **state)
+TEST(a_walk_knows_what_a_dialect_writes_before_its_names)
 {
   static const dialect_ops ops = { .key = lock_key };
   static const protocol fronted = { .dialect = &ops, .prefix = "dibs" };
 
-  (void)state;
   assert_string_equal(match_of(&fronted, "orders:*"), "lock:orders:*");
   assert_true(is_named(&fronted, "lock:x", "x"));
   assert_false(is_named(&fronted, "x", "x"));
@@ -237,9 +225,8 @@ static void expect_permits(const char *key, const char *first, const char *secon
 }
 
 /* Redisson puts braces around a name that has none, and both keys are the same then. */
-static void a_key_beside_permits_has_the_name_with_or_without_braces(void **state)
+TEST(a_key_beside_permits_has_the_name_with_or_without_braces)
 {
-  (void)state;
   expect_permits("{orders}:timeout", "orders", "{orders}");
   expect_permits("{a}:b:timeout", "{a}:b", NULL);
   expect_permits("x{a}:timeout", "x{a}", NULL);
@@ -251,9 +238,8 @@ static void a_key_beside_permits_has_the_name_with_or_without_braces(void **stat
   assert_null(dialect_list_type(&plain, LIST_PERMITS));
 }
 
-static void a_key_has_a_name_unless_it_is_of_another_kind(void **state)
+TEST(a_key_has_a_name_unless_it_is_of_another_kind)
 {
-  (void)state;
   assert_true(is_named(&plain, "orders", "orders"));
   assert_true(is_named(&plain, "dibsy:x", "dibsy:x"));
   assert_false(is_named(&plain, "dibs:token:{x}", "dibs:token:{x}"));
@@ -265,22 +251,4 @@ static void a_key_has_a_name_unless_it_is_of_another_kind(void **state)
   assert_false(is_named(&spring, "other:x", "x"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_call_of_spring_names_lock_end_and_ask),
-    cmocka_unit_test(a_plain_call_names_the_lock_as_it_is),
-    cmocka_unit_test(renewals_name_the_ask_beside_each_lock_of_spring),
-    cmocka_unit_test(a_tag_is_kept_and_half_a_one_refused_in_a_cluster),
-    cmocka_unit_test(a_plain_lock_has_a_channel_of_its_key),
-    cmocka_unit_test(only_spring_has_a_second_channel),
-    cmocka_unit_test(a_registry_is_1_to_64_bytes_without_control_characters),
-    cmocka_unit_test(the_longest_names_fit),
-    cmocka_unit_test(a_walk_asks_for_what_stands_in_front_of_the_pattern),
-    cmocka_unit_test(a_walk_knows_what_a_dialect_writes_before_its_names),
-    cmocka_unit_test(a_key_has_a_name_unless_it_is_of_another_kind),
-    cmocka_unit_test(a_key_beside_permits_has_the_name_with_or_without_braces),
-  };
-
-  return cmocka_run_group_tests_name("string_lock", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

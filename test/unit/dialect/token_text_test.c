@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tokens: what is written is read again; anything else is no token. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +30,13 @@ static void check_name(const token_parts *p, size_t i, const char *name)
   assert_memory_equal(p->names[i].name, name, strlen(name));
 }
 
-static void a_token_carries_lease_and_name_in_printable_characters(void **state)
+TEST(a_token_carries_lease_and_name_in_printable_characters)
 {
   char out[DIBS_TOKEN_SIZE];
   text t = text_over(out, sizeof(out));
   lease_id l = lease_read(LEASE_ID);
   many_name name = { "two words:\xff%", 12 };
 
-  (void)state;
   assert_true(token_write(TOKEN_LEASE, &l, &name, 1, &t));
   assert_string_equal(out, LEASE ":two%20words%3A%FF%25");
   t = text_over(out, sizeof(out));
@@ -47,7 +44,7 @@ static void a_token_carries_lease_and_name_in_printable_characters(void **state)
   assert_string_equal(out, "share:" LEASE_ID ":two%20words%3A%FF%25");
 }
 
-static void a_set_is_written_with_all_of_its_names(void **state)
+TEST(a_set_is_written_with_all_of_its_names)
 {
   char out[DIBS_TOKEN_SIZE];
   text t = text_over(out, sizeof(out));
@@ -55,7 +52,6 @@ static void a_set_is_written_with_all_of_its_names(void **state)
   many_name names[] = { { "a", 1 }, { "b:c", 3 }, { "d", 1 } };
   token_parts p;
 
-  (void)state;
   assert_true(token_write(TOKEN_MANY, &l, names, 3, &t));
   assert_string_equal(out, MANY ":a:b%3Ac:d");
   assert_true(token_read(out, &p));
@@ -68,11 +64,10 @@ static void a_set_is_written_with_all_of_its_names(void **state)
 }
 
 /* Version 0.1 left the colon as it is. */
-static void a_lease_of_the_first_version_is_read_as_before(void **state)
+TEST(a_lease_of_the_first_version_is_read_as_before)
 {
   token_parts p;
 
-  (void)state;
   assert_true(token_read(LEASE ":jobs:nightly", &p));
   assert_int_equal(p.kind, TOKEN_LEASE);
   assert_int_equal(p.count, 1);
@@ -81,14 +76,13 @@ static void a_lease_of_the_first_version_is_read_as_before(void **state)
   check_name(&p, 0, ":");
 }
 
-static void every_name_comes_back(void **state)
+TEST(every_name_comes_back)
 {
   char name[NAME_MAX_BYTES], out[DIBS_TOKEN_SIZE];
   lease_id l = lease_read(LEASE_ID);
   many_name one = { name, sizeof(name) };
   token_parts p;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(name); i++)
     name[i] = (char)i;
   for (token_kind kind = TOKEN_LEASE; kind <= TOKEN_SHARE; kind++) {
@@ -105,21 +99,20 @@ static void every_name_comes_back(void **state)
   }
 }
 
-static void the_longest_token_fits_and_a_short_buffer_is_noticed(void **state)
+TEST(the_longest_token_fits_and_a_short_buffer_is_noticed)
 {
   char name[NAME_MAX_BYTES], out[DIBS_TOKEN_SIZE], small[64];
   text t = text_over(out, sizeof(out)), u = text_over(small, sizeof(small));
   lease_id l = lease_read(LEASE_ID);
   many_name one = { name, sizeof(name) };
 
-  (void)state;
   l.ask = l.token = UINT64_MAX;
   memset(name, ' ', sizeof(name));
   assert_true(token_write(TOKEN_LEASE, &l, &one, 1, &t));
   assert_false(token_write(TOKEN_LEASE, &l, &one, 1, &u));
 }
 
-static void a_set_too_long_for_a_token_is_neither_written_nor_read(void **state)
+TEST(a_set_too_long_for_a_token_is_neither_written_nor_read)
 {
   char name[NAME_MAX_BYTES], out[3 * TOKEN_MAX_BYTES];
   text t = text_over(out, sizeof(out));
@@ -127,7 +120,6 @@ static void a_set_too_long_for_a_token_is_neither_written_nor_read(void **state)
   many_name names[5];
   token_parts p;
 
-  (void)state;
   memset(name, 'n', sizeof(name));
   for (size_t i = 0; i < 5; i++)
     names[i] = (many_name){ name, sizeof(name) - i };
@@ -140,12 +132,11 @@ static void a_set_too_long_for_a_token_is_neither_written_nor_read(void **state)
   assert_int_equal(p.count, 3);
 }
 
-static void a_set_of_a_hundred_names_is_read_and_one_more_is_not(void **state)
+TEST(a_set_of_a_hundred_names_is_read_and_one_more_is_not)
 {
   char out[TOKEN_MAX_BYTES] = MANY;
   token_parts p;
 
-  (void)state;
   for (size_t i = 0; i < MANY_NAMES_MAX; i++)
     strcat(out, ":x");
   assert_true(token_read(out, &p));
@@ -154,7 +145,7 @@ static void a_set_of_a_hundred_names_is_read_and_one_more_is_not(void **state)
   assert_false(token_read(out, &p));
 }
 
-static void anything_else_is_no_token(void **state)
+TEST(anything_else_is_no_token)
 {
   static const char *const bad[] = {
     "", LEASE, LEASE ":", LEASE ":%", LEASE ":%4", LEASE ":a%4", LEASE ":%4g", LEASE ":a b",
@@ -167,7 +158,6 @@ static void anything_else_is_no_token(void **state)
   char longest[DIBS_TOKEN_SIZE];
   token_parts p;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
     if (token_read(bad[i], &p))
       fail_msg("taken: %s", bad[i]);
@@ -179,18 +169,4 @@ static void anything_else_is_no_token(void **state)
   assert_true(token_read(longest, &p));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_token_carries_lease_and_name_in_printable_characters),
-    cmocka_unit_test(a_set_is_written_with_all_of_its_names),
-    cmocka_unit_test(a_lease_of_the_first_version_is_read_as_before),
-    cmocka_unit_test(every_name_comes_back),
-    cmocka_unit_test(the_longest_token_fits_and_a_short_buffer_is_noticed),
-    cmocka_unit_test(a_set_too_long_for_a_token_is_neither_written_nor_read),
-    cmocka_unit_test(a_set_of_a_hundred_names_is_read_and_one_more_is_not),
-    cmocka_unit_test(anything_else_is_no_token),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

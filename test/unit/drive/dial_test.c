@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: drive/dial, drive/transports - how servers are reached, with an engine that a test
  * plays: it says where links shall lead, and hears what became of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <sys/syscall.h>
@@ -350,7 +348,7 @@ static void expect_bytes(drive *d, int link, int peer, const char *bytes)
 
 /* ---- addresses of a name ---- */
 
-static void a_dead_first_address_costs_a_quarter_of_a_second(void **state)
+TEST(a_dead_first_address_costs_a_quarter_of_a_second)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port);
   struct black_hole hole = black_hole_open("127.0.0.2", port);
@@ -358,7 +356,6 @@ static void a_dead_first_address_costs_a_quarter_of_a_second(void **state)
   drive *d = drive_make(false);
   int64_t took;
 
-  (void)state;
   names_set("half.test", "127.0.0.2 127.0.0.1");
   took = reach(d, 0, &server);
   assert_in_range(took, 240, 900);
@@ -369,14 +366,13 @@ static void a_dead_first_address_costs_a_quarter_of_a_second(void **state)
   (void)close(listener);
 }
 
-static void a_refused_address_costs_nothing(void **state)
+TEST(a_refused_address_costs_nothing)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port);
   server_url server = place_of("refused.test", port);
   drive *d = drive_make(false);
   int64_t best = LONG_MS;
 
-  (void)state;
   names_set("refused.test", "127.0.0.3 127.0.0.4 ::1 127.0.0.1");
   for (int i = 0; i < 3; i++) {
     int64_t took = reach(d, 0, &server);
@@ -388,7 +384,7 @@ static void a_refused_address_costs_nothing(void **state)
   (void)close(listener);
 }
 
-static void the_slower_of_two_is_closed(void **state)
+TEST(the_slower_of_two_is_closed)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port), peer;
   struct black_hole holes[2] = { black_hole_open("127.0.0.2", port),
@@ -397,7 +393,6 @@ static void the_slower_of_two_is_closed(void **state)
   drive *d = drive_make(false);
   int before = sockets_open();
 
-  (void)state;
   names_set("last.test", "127.0.0.2 127.0.0.3 127.0.0.1");
   (void)reach(d, 0, &server);
   assert_int_equal(tried[2].sockets, before + 3);      /* all at the same time */
@@ -412,14 +407,13 @@ static void the_slower_of_two_is_closed(void **state)
 }
 
 /* Those in front are given up one by one; never more than eight at once. */
-static void a_ninth_address_is_reached_with_eight_sockets(void **state)
+TEST(a_ninth_address_is_reached_with_eight_sockets)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port), before;
   struct black_hole holes[9];
   server_url server = place_of("many.test", port);
   drive *d;
 
-  (void)state;
   for (int i = 0; i < 9; i++) {
     char digits[16];
 
@@ -442,14 +436,13 @@ static void a_ninth_address_is_reached_with_eight_sockets(void **state)
   (void)close(listener);
 }
 
-static void families_are_tried_by_turns(void **state)
+TEST(families_are_tried_by_turns)
 {
   static const char *const expected[] = { "::1", "127.0.0.3", "::1", "127.0.0.4", "127.0.0.5" };
   int port, listener = listen_at("127.0.0.1", 0, &port);
   server_url server = place_of("both.test", port);
   drive *d;
 
-  (void)state;
   (void)close(listener);                               /* nobody is there */
   if (access("/proc/net/if_inet6", F_OK) != 0)
     skip();
@@ -468,14 +461,13 @@ static void families_are_tried_by_turns(void **state)
   d = drive_unmake(d);
 }
 
-static void an_ipv6_address_is_reached(void **state)
+TEST(an_ipv6_address_is_reached)
 {
   int port, listener = listen_at("::1", 0, &port), peer;
   server_url server = place_of("::1", port);
   char shown[64];
   drive *d;
 
-  (void)state;
   if (listener < 0)
     skip();
   d = drive_make(false);
@@ -489,14 +481,13 @@ static void an_ipv6_address_is_reached(void **state)
   (void)close(listener);
 }
 
-static void a_link_given_up_meanwhile_leaves_nothing(void **state)
+TEST(a_link_given_up_meanwhile_leaves_nothing)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port), before;
   struct black_hole hole = black_hole_open("127.0.0.2", port);
   server_url server = place_of("gone.test", port);
   drive *d = drive_make(false);
 
-  (void)state;
   names_set("gone.test", "127.0.0.2 127.0.0.2 127.0.0.1");
   before = sockets_open();
   lead_to(d, 0, &server);
@@ -515,14 +506,13 @@ static void a_link_given_up_meanwhile_leaves_nothing(void **state)
 
 /* ---- names ---- */
 
-static void a_name_is_asked_for_at_each_connect(void **state)
+TEST(a_name_is_asked_for_at_each_connect)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port), peer, other_port;
   int other = listen_at("127.0.0.2", port, &other_port), asked;
   server_url server = place_of("moves.test", port);
   drive *d = drive_make(true);
 
-  (void)state;
   names_set("moves.test", "127.0.0.1 127.0.0.2");
   asked = names_asked("moves.test");
   (void)reach(d, 0, &server);
@@ -541,13 +531,12 @@ static void a_name_is_asked_for_at_each_connect(void **state)
   (void)close(listener);
 }
 
-static void a_slow_resolver_holds_up_nobody_else(void **state)
+TEST(a_slow_resolver_holds_up_nobody_else)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port), peer;
   server_url digits = place_of("127.0.0.1", port), slow = place_of("slow.test", port);
   drive *d = drive_make(true);
 
-  (void)state;
   names_set("slow.test", "127.0.0.1");
   (void)reach(d, 0, &digits);
   peer = accept_one(listener);
@@ -572,12 +561,11 @@ static void a_slow_resolver_holds_up_nobody_else(void **state)
   (void)close(listener);
 }
 
-static void an_unknown_name_is_named(void **state)
+TEST(an_unknown_name_is_named)
 {
   server_url server = place_of("nowhere.test", 6380);
   drive *d = drive_make(true);
 
-  (void)state;
   lead_to(d, 3, &server);
   (void)wait_for(d, 3);
   assert_int_equal(the_engine.heard[3].why, DIBS_ERR_UNREACHABLE);
@@ -587,14 +575,13 @@ static void an_unknown_name_is_named(void **state)
 
 /* ---- many links ---- */
 
-static void each_of_256_links_has_its_own_bytes(void **state)
+TEST(each_of_256_links_has_its_own_bytes)
 {
   static const int links[] = { 0, 255, 1, 128, 254 };
   int port, listener = listen_at("127.0.0.1", 0, &port), peers[5];
   server_url server = place_of("127.0.0.1", port);
   drive *d = drive_make(false);
 
-  (void)state;
   for (int i = 0; i < 5; i++) {
     (void)reach(d, links[i], &server);
     peers[i] = accept_one(listener);
@@ -619,7 +606,7 @@ static void each_of_256_links_has_its_own_bytes(void **state)
   (void)close(listener);
 }
 
-static void a_link_may_lead_elsewhere(void **state)
+TEST(a_link_may_lead_elsewhere)
 {
   int ports[2], listeners[2] = { listen_at("127.0.0.1", 0, &ports[0]),
                                  listen_at("127.0.0.1", 0, &ports[1]) }, peers[2];
@@ -627,7 +614,6 @@ static void a_link_may_lead_elsewhere(void **state)
   drive *d = drive_make(false);
   char shown[64], nothing[8];
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     char host[] = "127.0.0.1";
 
@@ -650,7 +636,7 @@ static void a_link_may_lead_elsewhere(void **state)
   }
 }
 
-static void the_node_is_the_last_that_answered_or_failed(void **state)
+TEST(the_node_is_the_last_that_answered_or_failed)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port), peer, dead_port;
   int dead = listen_at("127.0.0.1", 0, &dead_port);
@@ -660,7 +646,6 @@ static void the_node_is_the_last_that_answered_or_failed(void **state)
   drive *d = drive_make(false);
   char shown[64], shown_gone[64];
 
-  (void)state;
   (void)close(dead);
   (void)snprintf(shown, sizeof(shown), "redis://127.0.0.1:%d/0", port);
   (void)snprintf(shown_gone, sizeof(shown_gone), "redis://127.0.0.1:%d/0", dead_port);
@@ -684,13 +669,12 @@ static void the_node_is_the_last_that_answered_or_failed(void **state)
 
 /* ---- faults ---- */
 
-static void a_socket_file_that_is_missing_is_named(void **state)
+TEST(a_socket_file_that_is_missing_is_named)
 {
   server_url server = { .transport = SERVER_UNIX,
                         .path = (char *)(uintptr_t)"/nonexistent/dibs.sock" };
   drive *d = drive_make(false);
 
-  (void)state;
   lead_to(d, 0, &server);
   (void)wait_for(d, 0);
   assert_int_equal(the_engine.heard[0].why, DIBS_ERR_UNREACHABLE);
@@ -698,13 +682,12 @@ static void a_socket_file_that_is_missing_is_named(void **state)
   d = drive_unmake(d);
 }
 
-static void refused_memory_is_told_to_the_engine(void **state)
+TEST(refused_memory_is_told_to_the_engine)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port);
   server_url server = place_of("127.0.0.1", port);
   drive *d = drive_make(false);
 
-  (void)state;
   for (size_t i = 1; i <= 3; i++) {                    /* the transport, host, name */
     heap.fail_at = heap.asked + (i == 1 ? 1 : i - 1);
     lead_to(d, 9, &server);
@@ -717,13 +700,12 @@ static void refused_memory_is_told_to_the_engine(void **state)
   (void)close(listener);
 }
 
-static void unusable_certificates_are_told_at_once(void **state)
+TEST(unusable_certificates_are_told_at_once)
 {
   server_url *const places[] = { &seed, &servers.data };
   char words[256];
   drive *d = NULL;
 
-  (void)state;
   for (int i = 0; i < 2; i++) {
     text why = text_over(words, sizeof(words));
 
@@ -738,12 +720,11 @@ static void unusable_certificates_are_told_at_once(void **state)
   }
 }
 
-static void certificates_of_a_server_found_later_are_told_to_the_engine(void **state)
+TEST(certificates_of_a_server_found_later_are_told_to_the_engine)
 {
   server_url server = place_of("127.0.0.1", 6380);
   drive *d = drive_make(false);
 
-  (void)state;
   server.transport = SERVER_TLS;
   server.ca_file = (char *)(uintptr_t)"/nonexistent/ca.pem";
   lead_to(d, 0, &server);
@@ -789,13 +770,12 @@ static void has_the_new_one(drive *d)
   assert_true(is_given(d, "new"));
 }
 
-static void a_slow_disk_holds_up_nobody_else(void **state)
+TEST(a_slow_disk_holds_up_nobody_else)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port), peer;
   server_url quick = place_of("127.0.0.1", port), secret = place_of("127.0.0.1", port);
   drive *d = drive_make_with_disk(100 * LONG_MS);
 
-  (void)state;
   secret.password_file = (char *)(uintptr_t)"/secret";
   (void)reach(d, 0, &quick);
   peer = accept_one(listener);
@@ -812,13 +792,12 @@ static void a_slow_disk_holds_up_nobody_else(void **state)
   (void)close(listener);
 }
 
-static void a_disk_that_hangs_is_not_awaited_and_asked_once(void **state)
+TEST(a_disk_that_hangs_is_not_awaited_and_asked_once)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port);
   server_url secret = place_of("127.0.0.1", port);
   drive *d = drive_make_with_disk(200);
 
-  (void)state;
   secret.password_file = (char *)(uintptr_t)"/secret";
   for (int i = 0; i < 3; i++) {
     refused(d, 0, &secret);
@@ -839,13 +818,12 @@ static void a_disk_that_hangs_is_not_awaited_and_asked_once(void **state)
   (void)close(listener);
 }
 
-static void without_threads_the_call_reads(void **state)
+TEST(without_threads_the_call_reads)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port);
   server_url secret = place_of("127.0.0.1", port);
   drive *d;
 
-  (void)state;
   connect_timeout_ms = 200;
   disk_hangs = false;
   given[0] = '\0';
@@ -857,30 +835,4 @@ static void without_threads_the_call_reads(void **state)
   (void)close(listener);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_dead_first_address_costs_a_quarter_of_a_second),
-    cmocka_unit_test(a_refused_address_costs_nothing),
-    cmocka_unit_test(the_slower_of_two_is_closed),
-    cmocka_unit_test(a_ninth_address_is_reached_with_eight_sockets),
-    cmocka_unit_test(families_are_tried_by_turns),
-    cmocka_unit_test(an_ipv6_address_is_reached),
-    cmocka_unit_test(a_link_given_up_meanwhile_leaves_nothing),
-    cmocka_unit_test(a_name_is_asked_for_at_each_connect),
-    cmocka_unit_test(a_slow_resolver_holds_up_nobody_else),
-    cmocka_unit_test(a_slow_disk_holds_up_nobody_else),
-    cmocka_unit_test(a_disk_that_hangs_is_not_awaited_and_asked_once),
-    cmocka_unit_test(without_threads_the_call_reads),
-    cmocka_unit_test(an_unknown_name_is_named),
-    cmocka_unit_test(each_of_256_links_has_its_own_bytes),
-    cmocka_unit_test(a_link_may_lead_elsewhere),
-    cmocka_unit_test(the_node_is_the_last_that_answered_or_failed),
-    cmocka_unit_test(a_socket_file_that_is_missing_is_named),
-    cmocka_unit_test(refused_memory_is_told_to_the_engine),
-    cmocka_unit_test(unusable_certificates_are_told_at_once),
-    cmocka_unit_test(certificates_of_a_server_found_later_are_told_to_the_engine),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

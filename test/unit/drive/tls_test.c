@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: drive/tls, drive/resolve - what can be said without a peer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "drive/resolve.h"
 #include "drive/tls.h"
@@ -23,11 +21,10 @@ static dibs_status make(const tls_files *files, tls_context **ret)
   return tls_context_new(&m, files, ret, &why);
 }
 
-static void files_that_cannot_be_used_are_named(void **state)
+TEST(files_that_cannot_be_used_are_named)
 {
   tls_context *c = NULL;
 
-  (void)state;
   assert_int_equal(make(&(tls_files){ .ca = "/no/such.pem" }, &c),
                    DIBS_ERR_TLS);
   assert_non_null(strstr(words, "\"/no/such.pem\": No such file"));
@@ -40,7 +37,7 @@ static void files_that_cannot_be_used_are_named(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-static void a_session_begins_with_a_hello_that_names_the_host(void **state)
+TEST(a_session_begins_with_a_hello_that_names_the_host)
 {
   memory m = FAILING_HEAP_AS(memory, &heap);
   text why = text_over(words, sizeof(words));
@@ -49,7 +46,6 @@ static void a_session_begins_with_a_hello_that_names_the_host(void **state)
   bool is_done = true;
   buffer out;
 
-  (void)state;
   buffer_init(&out, &m);
   assert_int_equal(make(&(tls_files){ .ca = NULL }, &c), DIBS_OK);
   s = tls_session_new(c, "locks.example");
@@ -63,7 +59,7 @@ static void a_session_begins_with_a_hello_that_names_the_host(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-static void a_peer_that_speaks_no_tls_is_a_tls_fault(void **state)
+TEST(a_peer_that_speaks_no_tls_is_a_tls_fault)
 {
   memory m = FAILING_HEAP_AS(memory, &heap);
   text why = text_over(words, sizeof(words));
@@ -72,7 +68,6 @@ static void a_peer_that_speaks_no_tls_is_a_tls_fault(void **state)
   bool is_done = false;
   buffer out;
 
-  (void)state;
   buffer_init(&out, &m);
   assert_int_equal(make(&(tls_files){ .ca = NULL }, &c), DIBS_OK);
   s = tls_session_new(c, "127.0.0.1");
@@ -85,7 +80,7 @@ static void a_peer_that_speaks_no_tls_is_a_tls_fault(void **state)
   buffer_deinit(&out);
 }
 
-static void servers_with_the_same_files_share_a_context(void **state)
+TEST(servers_with_the_same_files_share_a_context)
 {
   char ca[] = "/etc/ssl/certs/ca-certificates.crt", missing[] = "/no/such.pem";
   server_url plain = { .transport = SERVER_TCP, .ca_file = missing },
@@ -98,7 +93,6 @@ static void servers_with_the_same_files_share_a_context(void **state)
   tls_context *c[4] = { NULL };
   tls_shared all;
 
-  (void)state;
   tls_shared_init(&all, &m);
   assert_int_equal(tls_shared_get(&all, &plain, &c[0], &why), DIBS_OK);
   assert_null(c[0]);
@@ -133,17 +127,15 @@ static bool shares_or_says_so(failing_heap *refusing, void *data)
   return status == DIBS_OK;
 }
 
-static void refused_memory_is_no_context(void **state)
+TEST(refused_memory_is_no_context)
 {
-  (void)state;
   failing_heap_try_all(shares_or_says_so, NULL);
 }
 
-static void digits_need_no_name_server(void **state)
+TEST(digits_need_no_name_server)
 {
   static const char *const addresses[] = { "127.0.0.1", "::1" };
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     struct addrinfo *found = resolve_literal(addresses[i], "6380");
 
@@ -153,16 +145,4 @@ static void digits_need_no_name_server(void **state)
   assert_null(resolve_literal("localhost", "6380"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(files_that_cannot_be_used_are_named),
-    cmocka_unit_test(a_session_begins_with_a_hello_that_names_the_host),
-    cmocka_unit_test(a_peer_that_speaks_no_tls_is_a_tls_fault),
-    cmocka_unit_test(servers_with_the_same_files_share_a_context),
-    cmocka_unit_test(refused_memory_is_no_context),
-    cmocka_unit_test(digits_need_no_name_server),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* engine: every allocation of a whole story refused in turn. No crash, no leak, no hold
  * without its end; what was refused for once is tried again. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/plain_memory.h"
 #include "engine/engine.h"
@@ -239,28 +237,18 @@ static bool lives_through(failing_heap *heap, void *data)
   return through;
 }
 
-static void every_refused_allocation_is_survived(void **state)
+TEST(every_refused_allocation_is_survived)
 {
   story_of told = story;
 
-  (void)state;
   failing_heap_try_all(lives_through, &told);
 }
 
-static void an_observation_survives_every_refused_allocation(void **state)
+TEST(an_observation_survives_every_refused_allocation)
 {
   story_of told = observing;
 
-  (void)state;
   failing_heap_try_all(lives_through, &told);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_refused_allocation_is_survived),
-    cmocka_unit_test(an_observation_survives_every_refused_allocation),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: fleet - classes of names, when a report is due, what a refused report becomes, and that
  * refused memory loses counts and nothing else. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +29,7 @@ static void expect_class(const char *name, size_t size, const char *wanted)
   assert_string_equal(shown, wanted);
 }
 
-static void classes_are_bounded_and_printable(void **state)
+TEST(classes_are_bounded_and_printable)
 {
   static const struct { const char *name, *wanted; } rows[] = {
     { "orders:17", "orders" },
@@ -50,7 +48,6 @@ static void classes_are_bounded_and_printable(void **state)
   };
   char many[600];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     expect_class(rows[i].name, strlen(rows[i].name), rows[i].wanted);
   memset(many, 'x', sizeof(many));
@@ -58,7 +55,7 @@ static void classes_are_bounded_and_printable(void **state)
   assert_true(strlen(many + 500) < FLEET_CLASS_SIZE);
 }
 
-static void the_first_pattern_that_fits_is_the_class(void **state)
+TEST(the_first_pattern_that_fits_is_the_class)
 {
   static const char patterns[] = "orders:eu:*, orders:*,*:lock , job-*-of-*,a*b*c,gr\xc3\xbc*";
   static const struct { const char *name, *wanted; bool fits; } rows[] = {
@@ -77,7 +74,6 @@ static void the_first_pattern_that_fits_is_the_class(void **state)
   };
   char shown[FLEET_CLASS_SIZE];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     assert_int_equal(fleet_class_name(patterns, rows[i].name, strlen(rows[i].name), shown),
                      rows[i].fits);
@@ -98,11 +94,10 @@ static void expect_patterns(const char *patterns, const char *fault)
     assert_non_null(strstr(bytes, fault));
 }
 
-static void a_pattern_that_cannot_be_a_class_is_named(void **state)
+TEST(a_pattern_that_cannot_be_a_class_is_named)
 {
   char many[3 * 65 + 1] = "", full[1100];
 
-  (void)state;
   expect_patterns(NULL, NULL);
   expect_patterns("orders:*, user:*,", NULL);
   expect_patterns("a*,,b*", "pattern 2 is empty");
@@ -135,14 +130,13 @@ static void hold(fleet *f, const char *name)
   fleet_ended(f, &n, DIBS_FLEET_RELEASED, now);
 }
 
-static void a_report_is_due_only_after_something_happened(void **state)
+TEST(a_report_is_due_only_after_something_happened)
 {
   failing_heap heap = { .fail_at = 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   fleet_settings s = settings_of(&m);
   fleet *f = fleet_new(&s, now);
 
-  (void)state;
   assert_true(instant_is_never(fleet_due(f)));
   assert_false(fleet_report_begin(f, true, now));
   hold(f, "orders:1");
@@ -178,13 +172,12 @@ static bool one_life(failing_heap *heap, void *data)
   return done;
 }
 
-static void without_memory_counts_are_missing_and_nothing_else(void **state)
+TEST(without_memory_counts_are_missing_and_nothing_else)
 {
-  (void)state;
   failing_heap_try_all(one_life, NULL);
 }
 
-static void more_than_64_classes_are_other(void **state)
+TEST(more_than_64_classes_are_other)
 {
   failing_heap heap = { .fail_at = 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -192,7 +185,6 @@ static void more_than_64_classes_are_other(void **state)
   fleet *f = fleet_new(&s, now);
   char name[40];
 
-  (void)state;
   for (char a = 'a'; a <= 'z'; a++)
     for (char b = 'a'; b <= 'e'; b++) {
       (void)snprintf(name, sizeof(name), "%c%c:1", a, b);
@@ -205,7 +197,7 @@ static void more_than_64_classes_are_other(void **state)
 }
 
 /* 63 of names that fit no pattern, one of the pattern, which comes last, and `other`. */
-static void a_pattern_has_its_place_among_64_classes(void **state)
+TEST(a_pattern_has_its_place_among_64_classes)
 {
   failing_heap heap = { .fail_at = 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -215,7 +207,6 @@ static void a_pattern_has_its_place_among_64_classes(void **state)
   char name[40];
   size_t found = 0, others = 0;
 
-  (void)state;
   s.classes = "late:*";
   f = fleet_new(&s, now);
   for (int i = 0; i < 100; i++) {
@@ -239,17 +230,4 @@ static void a_pattern_has_its_place_among_64_classes(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(classes_are_bounded_and_printable),
-    cmocka_unit_test(a_report_is_due_only_after_something_happened),
-    cmocka_unit_test(without_memory_counts_are_missing_and_nothing_else),
-    cmocka_unit_test(more_than_64_classes_are_other),
-    cmocka_unit_test(the_first_pattern_that_fits_is_the_class),
-    cmocka_unit_test(a_pattern_that_cannot_be_a_class_is_named),
-    cmocka_unit_test(a_pattern_has_its_place_among_64_classes),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: metrics of one client - what it counted is in them before, during and after a report; the
  * text in both formats, line by line. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <string.h>
 
@@ -73,11 +71,10 @@ static void expect_counts(const fleet *f, uint64_t count)
 
 /* ---- numbers ---- */
 
-static void what_was_counted_stays_after_its_report(void **state)
+TEST(what_was_counted_stays_after_its_report)
 {
   fleet *f = fleet_every(SPAN_MS(10000));
 
-  (void)state;
   hold_and_release(f);
   expect_counts(f, 1);
   assert_true(fleet_report_begin(f, false, now));
@@ -93,11 +90,10 @@ static void what_was_counted_stays_after_its_report(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-static void without_reports_it_is_counted_too_and_nothing_is_due(void **state)
+TEST(without_reports_it_is_counted_too_and_nothing_is_due)
 {
   fleet *f = fleet_every((span){ 0 });
 
-  (void)state;
   hold_and_release(f);
   expect_counts(f, 1);
   assert_true(instant_is_never(fleet_due(f)));
@@ -156,11 +152,10 @@ static fleet *fleet_with_all(void)
   return f;
 }
 
-static void openmetrics_has_units_and_an_end(void **state)
+TEST(openmetrics_has_units_and_an_end)
 {
   fleet *f = fleet_with_all();
 
-  (void)state;
   write_as(f, false, true);
   expect_line("# TYPE dibs_acquire_wait_seconds histogram");
   expect_line("# UNIT dibs_acquire_wait_seconds seconds");
@@ -177,11 +172,10 @@ static void openmetrics_has_units_and_an_end(void **state)
   assert_null(fleet_free(f));
 }
 
-static void the_older_format_names_counters_with_their_suffix(void **state)
+TEST(the_older_format_names_counters_with_their_suffix)
 {
   fleet *f = fleet_with_all();
 
-  (void)state;
   write_as(f, true, false);
   expect_line("# TYPE dibs_lost_total counter");
   expect_line("# TYPE dibs_build_info gauge");
@@ -190,11 +184,10 @@ static void the_older_format_names_counters_with_their_suffix(void **state)
   assert_null(fleet_free(f));
 }
 
-static void numbers_of_the_client_have_no_class(void **state)
+TEST(numbers_of_the_client_have_no_class)
 {
   fleet *f = fleet_with_all();
 
-  (void)state;
   write_as(f, false, true);
   expect_line("dibs_renewals_total{result=\"ok\"} 7");
   expect_line("# UNIT dibs_lease_slack_ratio ratio");
@@ -206,11 +199,10 @@ static void numbers_of_the_client_have_no_class(void **state)
   assert_null(fleet_free(f));
 }
 
-static void buckets_add_up_and_seconds_are_exact(void **state)
+TEST(buckets_add_up_and_seconds_are_exact)
 {
   fleet *f = fleet_with_all();
 
-  (void)state;
   write_as(f, false, true);
 #define OK "class=\"orders\",kind=\"lock\",outcome=\"ok\""
 #define LOST "class=\"orders\",kind=\"lock\",end=\"lost\""
@@ -227,16 +219,4 @@ static void buckets_add_up_and_seconds_are_exact(void **state)
   assert_int_equal(heap.live, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_was_counted_stays_after_its_report),
-    cmocka_unit_test(without_reports_it_is_counted_too_and_nothing_is_due),
-    cmocka_unit_test(openmetrics_has_units_and_an_end),
-    cmocka_unit_test(the_older_format_names_counters_with_their_suffix),
-    cmocka_unit_test(numbers_of_the_client_have_no_class),
-    cmocka_unit_test(buckets_add_up_and_seconds_are_exact),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* hold/: a front with a backend that has one lease for all its claims. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "hold/claim.h"
 
@@ -130,13 +127,12 @@ static void no_event(one *o)
   assert_false(hold_next_event(o->front, &event));
 }
 
-static void an_owner_holds_again_with_the_same_fence(void **state)
+TEST(an_owner_holds_again_with_the_same_fence)
 {
   one o;
   uint64_t outer, inner;
   lock_event event;
 
-  (void)state;
   set_up(&o);
   outer = ask(&o, "me");
   no_event(&o);
@@ -156,11 +152,10 @@ static void an_owner_holds_again_with_the_same_fence(void **state)
   tear_down(&o);
 }
 
-static void a_claim_without_an_owner_never_holds_again(void **state)
+TEST(a_claim_without_an_owner_never_holds_again)
 {
   one o;
 
-  (void)state;
   set_up(&o);
   (void)ask(&o, "");
   waiter_holds(&o.claims, 61440, 1, false);
@@ -170,14 +165,13 @@ static void a_claim_without_an_owner_never_holds_again(void **state)
   tear_down(&o);
 }
 
-static void without_reentry_an_owner_does_not_wait_for_itself(void **state)
+TEST(without_reentry_an_owner_does_not_wait_for_itself)
 {
   lock_spec spec = { .name = "n", .name_size = 1, .owner = "me", .owner_size = 2,
                      .no_reentry = true };
   uint64_t id = 0;
   one o;
 
-  (void)state;
   set_up(&o);
   (void)ask(&o, "me");
   waiter_holds(&o.claims, 61440, 1, false);
@@ -189,12 +183,11 @@ static void without_reentry_an_owner_does_not_wait_for_itself(void **state)
 }
 
 /* A renewal before the program has seen the suspicion: it never sees it. */
-static void a_renewal_drops_an_unreported_suspicion(void **state)
+TEST(a_renewal_drops_an_unreported_suspicion)
 {
   one o;
   uint64_t id;
 
-  (void)state;
   set_up(&o);
   id = ask(&o, "me");
   waiter_holds(&o.claims, 61440, 1, false);
@@ -206,12 +199,11 @@ static void a_renewal_drops_an_unreported_suspicion(void **state)
   tear_down(&o);
 }
 
-static void a_loss_is_reported_once_and_stays_until_its_release(void **state)
+TEST(a_loss_is_reported_once_and_stays_until_its_release)
 {
   one o;
   uint64_t id;
 
-  (void)state;
   set_up(&o);
   id = ask(&o, "me");
   waiter_holds(&o.claims, 61440, 1, true);
@@ -230,12 +222,11 @@ static void a_loss_is_reported_once_and_stays_until_its_release(void **state)
   tear_down(&o);
 }
 
-static void what_a_claim_has_not_is_refused(void **state)
+TEST(what_a_claim_has_not_is_refused)
 {
   one o;
   uint64_t id;
 
-  (void)state;
   set_up(&o);
   id = ask(&o, "me");
   assert_int_equal(hold_release(o.front, id, start), DIBS_ERR_STALE);
@@ -249,14 +240,13 @@ static void what_a_claim_has_not_is_refused(void **state)
   tear_down(&o);
 }
 
-static void the_last_writer_becomes_a_reader(void **state)
+TEST(the_last_writer_becomes_a_reader)
 {
   lock_spec spec = { .kind = LOCK_RWLOCK, .name = "n", .name_size = 1, .owner = "me",
                      .owner_size = 2 };
   uint64_t outer = 0, inner = 0;
   one o;
 
-  (void)state;
   set_up(&o);
   assert_int_equal(hold_claim(o.front, &spec, start, &outer), DIBS_OK);
   waiter_holds(&o.claims, 61440, 1, false);
@@ -269,13 +259,12 @@ static void the_last_writer_becomes_a_reader(void **state)
   tear_down(&o);
 }
 
-static void a_claim_that_was_not_placed_leaves_nothing(void **state)
+TEST(a_claim_that_was_not_placed_leaves_nothing)
 {
   lock_spec spec = { .name = "", .owner = "me", .owner_size = 2, .note = "why" };
   uint64_t id;
   one o;
 
-  (void)state;
   set_up(&o);
   assert_int_equal(hold_claim(o.front, &spec, start, &id), DIBS_ERR_LIMIT);
   assert_null(claim_of(o.front, id));
@@ -293,18 +282,4 @@ static void a_claim_that_was_not_placed_leaves_nothing(void **state)
   tear_down(&o);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_owner_holds_again_with_the_same_fence),
-    cmocka_unit_test(a_claim_without_an_owner_never_holds_again),
-    cmocka_unit_test(without_reentry_an_owner_does_not_wait_for_itself),
-    cmocka_unit_test(a_renewal_drops_an_unreported_suspicion),
-    cmocka_unit_test(a_loss_is_reported_once_and_stays_until_its_release),
-    cmocka_unit_test(what_a_claim_has_not_is_refused),
-    cmocka_unit_test(the_last_writer_becomes_a_reader),
-    cmocka_unit_test(a_claim_that_was_not_placed_leaves_nothing),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: link/answer.c, link.c - answers meet their commands by order; messages of our
  * channel come through; nothing of an old connection ever does. */
+#include "tests.h"
 #include "link_fixture.h"
 
-static void answers_meet_their_commands_in_order(void **state)
+TEST(answers_meet_their_commands_in_order)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   for (uint64_t tag = 1; tag <= 3; tag++) {
@@ -30,11 +30,10 @@ static void answers_meet_their_commands_in_order(void **state)
   fixture_end(&f);
 }
 
-static void an_answer_to_no_command_is_a_protocol_fault(void **state)
+TEST(an_answer_to_no_command_is_a_protocol_fault)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   assert_int_equal(send_words(&f, "X", 1), DIBS_OK);
@@ -45,11 +44,10 @@ static void an_answer_to_no_command_is_a_protocol_fault(void **state)
   fixture_end(&f);
 }
 
-static void a_server_that_says_why_it_hangs_up_is_unreachable(void **state)
+TEST(a_server_that_says_why_it_hangs_up_is_unreachable)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   peer_says(&f, "-LOADING Redis is loading the dataset in memory\r\n");
@@ -57,11 +55,10 @@ static void a_server_that_says_why_it_hangs_up_is_unreachable(void **state)
   fixture_end(&f);
 }
 
-static void garbage_behind_an_answer_does_not_hide_the_answer(void **state)
+TEST(garbage_behind_an_answer_does_not_hide_the_answer)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   assert_int_equal(send_words(&f, "X", 1), DIBS_OK);
@@ -73,11 +70,10 @@ static void garbage_behind_an_answer_does_not_hide_the_answer(void **state)
   fixture_end(&f);
 }
 
-static void after_a_close_nothing_old_comes_out(void **state)
+TEST(after_a_close_nothing_old_comes_out)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   assert_int_equal(send_words(&f, "X", 1), DIBS_OK);
@@ -97,11 +93,10 @@ static void after_a_close_nothing_old_comes_out(void **state)
   fixture_end(&f);
 }
 
-static void a_fault_that_nobody_took_is_forgotten_with_its_connection(void **state)
+TEST(a_fault_that_nobody_took_is_forgotten_with_its_connection)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   f.now = instant_add(f.now, SPAN_MS(60000));
@@ -116,11 +111,10 @@ static void a_fault_that_nobody_took_is_forgotten_with_its_connection(void **sta
   fixture_end(&f);
 }
 
-static void messages_of_our_channel_come_through(void **state)
+TEST(messages_of_our_channel_come_through)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   peer_says(&f, MESSAGE("$2\r\nhi\r\n") MESSAGE("$0\r\n\r\n"));
@@ -134,11 +128,10 @@ static void messages_of_our_channel_come_through(void **state)
   fixture_end(&f);
 }
 
-static void a_message_right_behind_the_handshake_is_not_lost(void **state)
+TEST(a_message_right_behind_the_handshake_is_not_lost)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_open(&f);
   peer_says(&f, "+OK\r\n" SUBSCRIBED MESSAGE("$2\r\nhi\r\n"));
@@ -148,11 +141,10 @@ static void a_message_right_behind_the_handshake_is_not_lost(void **state)
   fixture_end(&f);
 }
 
-static void messages_that_are_no_texts_are_dropped(void **state)
+TEST(messages_that_are_no_texts_are_dropped)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   peer_says(&f, "*3\r\n$7\r\nmessage\r\n:7\r\n$2\r\nhi\r\n" MESSAGE(":5\r\n"));
@@ -161,14 +153,13 @@ static void messages_that_are_no_texts_are_dropped(void **state)
   fixture_end(&f);
 }
 
-static void other_pushes_on_the_inbox_are_a_protocol_fault(void **state)
+TEST(other_pushes_on_the_inbox_are_a_protocol_fault)
 {
   static const char *const pushes[] = {
     "*3\r\n$11\r\nunsubscribe\r\n$8\r\ndibs:in1\r\n:0\r\n", "+OK\r\n", "*0\r\n",
     "*3\r\n:1\r\n:2\r\n:3\r\n", "*2\r\n$4\r\npong\r\n$0\r\n\r\n",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(pushes) / sizeof(pushes[0]); i++) {
     fixture f;
     fixture_begin(&f, LINK_INBOX);
@@ -179,12 +170,11 @@ static void other_pushes_on_the_inbox_are_a_protocol_fault(void **state)
   }
 }
 
-static void too_many_unanswered_commands_are_refused(void **state)
+TEST(too_many_unanswered_commands_are_refused)
 {
   fixture f;
   size_t sent = 0;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   while (sent < 1000000 && send_words(&f, "X", sent) == DIBS_OK) {
@@ -200,14 +190,13 @@ static void too_many_unanswered_commands_are_refused(void **state)
   fixture_end(&f);
 }
 
-static void output_that_nobody_takes_is_bounded(void **state)
+TEST(output_that_nobody_takes_is_bounded)
 {
   static char kilobytes[64001];
   fixture f;
   size_t sent = 0;
   size_t size;
 
-  (void)state;
   memset(kilobytes, 'x', sizeof(kilobytes) - 1);
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
@@ -253,28 +242,9 @@ static bool converses(failing_heap *heap, void *data)
   return answers == 20;
 }
 
-static void refused_memory_breaks_no_order(void **state)
+TEST(refused_memory_breaks_no_order)
 {
-  (void)state;
   failing_heap_try_all(converses, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(answers_meet_their_commands_in_order),
-    cmocka_unit_test(an_answer_to_no_command_is_a_protocol_fault),
-    cmocka_unit_test(a_server_that_says_why_it_hangs_up_is_unreachable),
-    cmocka_unit_test(garbage_behind_an_answer_does_not_hide_the_answer),
-    cmocka_unit_test(after_a_close_nothing_old_comes_out),
-    cmocka_unit_test(a_fault_that_nobody_took_is_forgotten_with_its_connection),
-    cmocka_unit_test(messages_of_our_channel_come_through),
-    cmocka_unit_test(a_message_right_behind_the_handshake_is_not_lost),
-    cmocka_unit_test(messages_that_are_no_texts_are_dropped),
-    cmocka_unit_test(other_pushes_on_the_inbox_are_a_protocol_fault),
-    cmocka_unit_test(too_many_unanswered_commands_are_refused),
-    cmocka_unit_test(output_that_nobody_takes_is_bounded),
-    cmocka_unit_test(refused_memory_breaks_no_order),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

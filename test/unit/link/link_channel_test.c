@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: link/answer.c, link.c - further channels on a ready inbox: subscribed, spoken on,
  * forbidden, left, forgotten with the connection. */
+#include "tests.h"
 #include "link_fixture.h"
 
 #include "base/hash.h"
@@ -15,11 +16,10 @@ static void subscribe(fixture *f)
   assert_int_equal(link_subscribe(f->link, CHANNEL, strlen(CHANNEL), false, 7, f->now), DIBS_OK);
 }
 
-static void a_further_channel_stands_and_speaks_under_its_name(void **state)
+TEST(a_further_channel_stands_and_speaks_under_its_name)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   subscribe(&f);
@@ -37,11 +37,10 @@ static void a_further_channel_stands_and_speaks_under_its_name(void **state)
   fixture_end(&f);
 }
 
-static void messages_between_question_and_answer_take_no_answer_away(void **state)
+TEST(messages_between_question_and_answer_take_no_answer_away)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   subscribe(&f);
@@ -55,11 +54,10 @@ static void messages_between_question_and_answer_take_no_answer_away(void **stat
   fixture_end(&f);
 }
 
-static void a_channel_that_is_left_makes_no_event(void **state)
+TEST(a_channel_that_is_left_makes_no_event)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   subscribe(&f);
@@ -77,11 +75,10 @@ static void a_channel_that_is_left_makes_no_event(void **state)
   fixture_end(&f);
 }
 
-static void a_forbidden_channel_leaves_the_inbox_as_it_is(void **state)
+TEST(a_forbidden_channel_leaves_the_inbox_as_it_is)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   subscribe(&f);
@@ -97,12 +94,11 @@ static void a_forbidden_channel_leaves_the_inbox_as_it_is(void **state)
   fixture_end(&f);
 }
 
-static void a_refusal_says_which_channel_it_is_about(void **state)
+TEST(a_refusal_says_which_channel_it_is_about)
 {
   static const char *const channels[] = { "thing:{a}", "thing:{b}" };
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   for (size_t i = 0; i < 2; i++)
@@ -116,12 +112,11 @@ static void a_refusal_says_which_channel_it_is_about(void **state)
   fixture_end(&f);
 }
 
-static void any_other_answer_about_a_channel_is_a_fault(void **state)
+TEST(any_other_answer_about_a_channel_is_a_fault)
 {
   static const char *const answers[] = { ":1\r\n", "+OK\r\n", "+PONG\r\n", LEFT,
                                          "*2\r\n$4\r\npong\r\n$0\r\n\r\n" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     fixture f;
 
@@ -134,11 +129,10 @@ static void any_other_answer_about_a_channel_is_a_fault(void **state)
   }
 }
 
-static void a_channel_that_is_not_confirmed_in_time_is_a_fault(void **state)
+TEST(a_channel_that_is_not_confirmed_in_time_is_a_fault)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   subscribe(&f);
@@ -149,13 +143,12 @@ static void a_channel_that_is_not_confirmed_in_time_is_a_fault(void **state)
   fixture_end(&f);
 }
 
-static void refused_memory_subscribes_nothing(void **state)
+TEST(refused_memory_subscribes_nothing)
 {
   char channel[60000];
   size_t size;
   fixture f;
 
-  (void)state;
   memset(channel, 'c', sizeof(channel));
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
@@ -171,17 +164,4 @@ static void refused_memory_subscribes_nothing(void **state)
   fixture_end(&f);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_further_channel_stands_and_speaks_under_its_name),
-    cmocka_unit_test(messages_between_question_and_answer_take_no_answer_away),
-    cmocka_unit_test(a_channel_that_is_left_makes_no_event),
-    cmocka_unit_test(a_forbidden_channel_leaves_the_inbox_as_it_is),
-    cmocka_unit_test(a_refusal_says_which_channel_it_is_about),
-    cmocka_unit_test(any_other_answer_about_a_channel_is_a_fault),
-    cmocka_unit_test(a_channel_that_is_not_confirmed_in_time_is_a_fault),
-    cmocka_unit_test(refused_memory_subscribes_nothing),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -5,15 +5,12 @@
 #ifndef LINK_FIXTURE_H
 #define LINK_FIXTURE_H
 
+#include "tests.h"
 #include "link/link.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: link/greeting.c - the handshake goes out in one go, and each way it can fail has
  * its own status; a password stays inside. */
+#include "tests.h"
 #include "link_fixture.h"
 
-static void commands_greet_in_one_go(void **state)
+TEST(commands_greet_in_one_go)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   f.settings.user = "ann";
   f.settings.password = "secret";
@@ -30,11 +30,10 @@ static void commands_greet_in_one_go(void **state)
   fixture_end(&f);
 }
 
-static void an_inbox_subscribes_and_selects_nothing(void **state)
+TEST(an_inbox_subscribes_and_selects_nothing)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   f.settings.password = "secret";
   f.settings.user = "";
@@ -49,11 +48,10 @@ static void an_inbox_subscribes_and_selects_nothing(void **state)
   fixture_end(&f);
 }
 
-static void no_name_no_login_is_only_time(void **state)
+TEST(no_name_no_login_is_only_time)
 {
   static const char *const no_users[] = { NULL, "" };
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     fixture f;
 
@@ -66,11 +64,10 @@ static void no_name_no_login_is_only_time(void **state)
   }
 }
 
-static void a_user_without_a_password_logs_in_with_an_empty_one(void **state)
+TEST(a_user_without_a_password_logs_in_with_an_empty_one)
 {
   static const link_role roles[] = { LINK_COMMANDS, LINK_INBOX, LINK_SCOUT };
 
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     static const char wanted[] = "*3\r\n$4\r\nAUTH\r\n$3\r\nann\r\n$0\r\n\r\n";
     const char *said;
@@ -88,11 +85,10 @@ static void a_user_without_a_password_logs_in_with_an_empty_one(void **state)
   }
 }
 
-static void a_refused_name_is_no_matter(void **state)
+TEST(a_refused_name_is_no_matter)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_open(&f);
   peer_says(&f, "-NOPERM this user has no permissions to run the 'client|setname' command\r\n"
@@ -115,9 +111,8 @@ static void check_fault(link_role role, const char *password, const char *answer
   fixture_end(&f);
 }
 
-static void wrong_credentials_are_an_auth_fault(void **state)
+TEST(wrong_credentials_are_an_auth_fault)
 {
-  (void)state;
   check_fault(LINK_COMMANDS, "pw", "-WRONGPASS invalid username-password pair\r\n",
               DIBS_ERR_AUTH, "WRONGPASS");
   check_fault(LINK_COMMANDS, "pw", "-ERR Client sent AUTH, but no password is set\r\n",
@@ -127,18 +122,16 @@ static void wrong_credentials_are_an_auth_fault(void **state)
               DIBS_ERR_AUTH, "NOAUTH");
 }
 
-static void a_forbidden_channel_is_denied(void **state)
+TEST(a_forbidden_channel_is_denied)
 {
-  (void)state;
   check_fault(LINK_INBOX, "pw", "+OK\r\n+OK\r\n-NOPERM this user has no permissions to access "
               "one of the channels used as arguments\r\n", DIBS_ERR_DENIED, "SUBSCRIBE");
   check_fault(LINK_COMMANDS, "pw", "+OK\r\n+OK\r\n-NOPERM no TIME for you\r\n",
               DIBS_ERR_DENIED, "TIME");
 }
 
-static void a_server_that_is_not_ready_is_unreachable(void **state)
+TEST(a_server_that_is_not_ready_is_unreachable)
 {
-  (void)state;
   check_fault(LINK_COMMANDS, "pw", "-LOADING Redis is loading the dataset in memory\r\n",
               DIBS_ERR_UNREACHABLE, "LOADING");
   check_fault(LINK_INBOX, NULL, "+OK\r\n-LOADING Redis is loading the dataset in memory\r\n",
@@ -149,9 +142,8 @@ static void a_server_that_is_not_ready_is_unreachable(void **state)
               DIBS_ERR_DENIED, "protected mode");
 }
 
-static void another_kind_of_peer_is_a_protocol_fault(void **state)
+TEST(another_kind_of_peer_is_a_protocol_fault)
 {
-  (void)state;
   check_fault(LINK_COMMANDS, NULL, "HTTP/1.1 400 Bad Request\r\n", DIBS_ERR_PROTOCOL,
               "HTTP/1.1 400");
   check_fault(LINK_COMMANDS, NULL, "SSH-2.0-OpenSSH_9.2\r\n", DIBS_ERR_PROTOCOL, "SSH-2.0");
@@ -167,11 +159,10 @@ static void another_kind_of_peer_is_a_protocol_fault(void **state)
   check_fault(LINK_INBOX, NULL, "+OK\r\n*3\r\n:1\r\n:2\r\n:3\r\n", DIBS_ERR_PROTOCOL, "handshake");
 }
 
-static void an_answer_that_repeats_the_password_is_not_shown(void **state)
+TEST(an_answer_that_repeats_the_password_is_not_shown)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   f.settings.password = "hunter2";
   fixture_open(&f);
@@ -182,18 +173,16 @@ static void an_answer_that_repeats_the_password_is_not_shown(void **state)
   fixture_end(&f);
 }
 
-static void an_empty_password_hides_nothing(void **state)
+TEST(an_empty_password_hides_nothing)
 {
-  (void)state;
   check_fault(LINK_COMMANDS, "", "-WRONGPASS invalid\r\n", DIBS_ERR_AUTH, "WRONGPASS invalid");
 }
 
 /* The heap aborts when a released block still has the password. */
-static void no_freed_memory_keeps_the_password(void **state)
+TEST(no_freed_memory_keeps_the_password)
 {
   char long_name[5000];
 
-  (void)state;
   memset(long_name, 'n', sizeof(long_name) - 1);
   long_name[sizeof(long_name) - 1] = 0;
   for (int way = 0; way < 4; way++) {
@@ -270,18 +259,16 @@ static bool changes_credentials(failing_heap *heap, void *data)
   return is_changed;
 }
 
-static void refused_memory_leaves_the_credentials_as_they_were(void **state)
+TEST(refused_memory_leaves_the_credentials_as_they_were)
 {
-  (void)state;
   failing_heap_try_all(changes_credentials, NULL);
 }
 
 /* The heap aborts when a released block still has the secret. */
-static void old_credentials_are_wiped(void **state)
+TEST(old_credentials_are_wiped)
 {
   static const char *const secrets[] = { "hunter2", "ann-the-user" };
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     fixture f;
 
@@ -299,11 +286,10 @@ static void old_credentials_are_wiped(void **state)
   }
 }
 
-static void credentials_that_come_in_a_handshake_do_not_show_the_old_ones(void **state)
+TEST(credentials_that_come_in_a_handshake_do_not_show_the_old_ones)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   f.settings.password = "hunter2";
   fixture_open(&f);
@@ -317,11 +303,10 @@ static void credentials_that_come_in_a_handshake_do_not_show_the_old_ones(void *
   fixture_end(&f);
 }
 
-static void the_same_password_again_leaves_the_servers_words_visible(void **state)
+TEST(the_same_password_again_leaves_the_servers_words_visible)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   f.settings.password = "hunter2";
   fixture_open(&f);
@@ -331,35 +316,12 @@ static void the_same_password_again_leaves_the_servers_words_visible(void **stat
   fixture_end(&f);
 }
 
-static void refused_memory_breaks_it_off_cleanly(void **state)
+TEST(refused_memory_breaks_it_off_cleanly)
 {
   link_role roles[] = { LINK_COMMANDS, LINK_INBOX };
 
-  (void)state;
   failing_heap_try_all(greets, &roles[0]);
   failing_heap_try_all(greets, &roles[1]);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(commands_greet_in_one_go),
-    cmocka_unit_test(an_inbox_subscribes_and_selects_nothing),
-    cmocka_unit_test(no_name_no_login_is_only_time),
-    cmocka_unit_test(a_user_without_a_password_logs_in_with_an_empty_one),
-    cmocka_unit_test(a_refused_name_is_no_matter),
-    cmocka_unit_test(wrong_credentials_are_an_auth_fault),
-    cmocka_unit_test(a_forbidden_channel_is_denied),
-    cmocka_unit_test(a_server_that_is_not_ready_is_unreachable),
-    cmocka_unit_test(another_kind_of_peer_is_a_protocol_fault),
-    cmocka_unit_test(an_answer_that_repeats_the_password_is_not_shown),
-    cmocka_unit_test(an_empty_password_hides_nothing),
-    cmocka_unit_test(no_freed_memory_keeps_the_password),
-    cmocka_unit_test(refused_memory_breaks_it_off_cleanly),
-    cmocka_unit_test(refused_memory_leaves_the_credentials_as_they_were),
-    cmocka_unit_test(old_credentials_are_wiped),
-    cmocka_unit_test(credentials_that_come_in_a_handshake_do_not_show_the_old_ones),
-    cmocka_unit_test(the_same_password_again_leaves_the_servers_words_visible),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: link/greeting.c - what a scout and an inbox without a channel say in the handshake,
  * and that a replica is left at once where roles change. */
+#include "tests.h"
 #include "link_fixture.h"
 
 #define REPLICA "*5\r\n$5\r\nslave\r\n$8\r\n10.0.0.7\r\n:6380\r\n$9\r\nconnected\r\n:14\r\n"
@@ -15,11 +16,10 @@ static void open_checked(fixture *f, link_role role)
   take_output(f);
 }
 
-static void a_scout_proves_its_peer_by_ping_and_selects_nothing(void **state)
+TEST(a_scout_proves_its_peer_by_ping_and_selects_nothing)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_SCOUT);
   f.settings.password = "secret";
   f.settings.database = 3;
@@ -38,11 +38,10 @@ static void a_scout_proves_its_peer_by_ping_and_selects_nothing(void **state)
   fixture_end(&f);
 }
 
-static void an_inbox_without_a_channel_proves_its_peer_by_ping(void **state)
+TEST(an_inbox_without_a_channel_proves_its_peer_by_ping)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   f.settings.channel = NULL;
   fixture_open(&f);
@@ -52,7 +51,7 @@ static void an_inbox_without_a_channel_proves_its_peer_by_ping(void **state)
   fixture_end(&f);
 }
 
-static void another_proof_than_pong_is_a_fault(void **state)
+TEST(another_proof_than_pong_is_a_fault)
 {
   static const struct { const char *said; dibs_status status; const char *words; } cases[] = {
     { "+OK\r\n+OK\r\n", DIBS_ERR_PROTOCOL, "handshake" },
@@ -63,7 +62,6 @@ static void another_proof_than_pong_is_a_fault(void **state)
     { "+OK\r\n-LOADING wait\r\n", DIBS_ERR_UNREACHABLE, "refuses PING" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     fixture f;
 
@@ -75,11 +73,10 @@ static void another_proof_than_pong_is_a_fault(void **state)
   }
 }
 
-static void role_is_asked_in_front_of_the_proof(void **state)
+TEST(role_is_asked_in_front_of_the_proof)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   f.settings.checks_role = true;
   fixture_open(&f);
@@ -102,11 +99,10 @@ static void role_is_asked_in_front_of_the_proof(void **state)
   fixture_end(&f);
 }
 
-static void a_replica_is_left_and_its_primary_named(void **state)
+TEST(a_replica_is_left_and_its_primary_named)
 {
   static const link_role roles[] = { LINK_COMMANDS, LINK_INBOX };
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     fixture f;
 
@@ -118,7 +114,7 @@ static void a_replica_is_left_and_its_primary_named(void **state)
   }
 }
 
-static void whoever_is_no_primary_is_left(void **state)
+TEST(whoever_is_no_primary_is_left)
 {
   static const struct { const char *said; const char *words; } cases[] = {
     { "*2\r\n$8\r\nsentinel\r\n*0\r\n", "\"sentinel\"" },
@@ -128,7 +124,6 @@ static void whoever_is_no_primary_is_left(void **state)
     { "*1\r\n$6\r\nMASTER\r\n", "\"MASTER\"" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     fixture f;
 
@@ -140,14 +135,13 @@ static void whoever_is_no_primary_is_left(void **state)
   }
 }
 
-static void a_forbidden_or_unknown_role_is_passed_over(void **state)
+TEST(a_forbidden_or_unknown_role_is_passed_over)
 {
   static const char *const answers[] = {
     "-NOPERM this user has no permissions to run the 'role' command\r\n",
     "-ERR unknown command `ROLE`, with args beginning with: \r\n",
     "-ERR unknown command 'ROLE'\r\n" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     fixture f;
 
@@ -160,7 +154,7 @@ static void a_forbidden_or_unknown_role_is_passed_over(void **state)
   }
 }
 
-static void what_else_a_peer_says_to_role_is_a_fault(void **state)
+TEST(what_else_a_peer_says_to_role_is_a_fault)
 {
   static const struct { const char *said; dibs_status status; } cases[] = {
     { "+OK\r\n", DIBS_ERR_PROTOCOL }, { "*0\r\n", DIBS_ERR_PROTOCOL },
@@ -172,7 +166,6 @@ static void what_else_a_peer_says_to_role_is_a_fault(void **state)
     { "-ERR what\r\n", DIBS_ERR_SERVER },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     fixture f;
 
@@ -185,11 +178,10 @@ static void what_else_a_peer_says_to_role_is_a_fault(void **state)
   }
 }
 
-static void a_scout_that_is_idle_is_pinged_as_commands_are(void **state)
+TEST(a_scout_that_is_idle_is_pinged_as_commands_are)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_SCOUT);
   fixture_make_ready(&f);
   f.now = instant_add(f.now, SPAN_MS(10000));
@@ -227,28 +219,12 @@ static bool greets(failing_heap *heap, void *data)
   return is_ready;
 }
 
-static void refused_memory_breaks_it_off_cleanly(void **state)
+TEST(refused_memory_breaks_it_off_cleanly)
 {
   link_role roles[] = { LINK_COMMANDS, LINK_INBOX, LINK_SCOUT };
 
-  (void)state;
   for (size_t i = 0; i < 3; i++)
     failing_heap_try_all(greets, &roles[i]);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_scout_proves_its_peer_by_ping_and_selects_nothing),
-    cmocka_unit_test(an_inbox_without_a_channel_proves_its_peer_by_ping),
-    cmocka_unit_test(another_proof_than_pong_is_a_fault),
-    cmocka_unit_test(role_is_asked_in_front_of_the_proof),
-    cmocka_unit_test(a_replica_is_left_and_its_primary_named),
-    cmocka_unit_test(whoever_is_no_primary_is_left),
-    cmocka_unit_test(a_forbidden_or_unknown_role_is_passed_over),
-    cmocka_unit_test(what_else_a_peer_says_to_role_is_a_fault),
-    cmocka_unit_test(a_scout_that_is_idle_is_pinged_as_commands_are),
-    cmocka_unit_test(refused_memory_breaks_it_off_cleanly),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

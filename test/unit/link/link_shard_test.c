@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: link/channel.c - channels that belong to a slot: subscribed, refused by another
  * node, taken away unasked, and left while their slot moves. */
+#include "tests.h"
 #include "link_fixture.h"
 
 #define CHANNEL "thing:{n}"
@@ -35,11 +36,10 @@ static void expect_event_about(fixture *f, link_event_kind kind, const char *cha
   resp_reply_free(f->event.reply);
 }
 
-static void a_sharded_channel_stands_and_speaks(void **state)
+TEST(a_sharded_channel_stands_and_speaks)
 {
   fixture f;
 
-  (void)state;
   begin(&f);
   subscribe(&f, 1);
   expect_output(&f, "*2\r\n$10\r\nSSUBSCRIBE\r\n$9\r\n" CHANNEL "\r\n");
@@ -53,11 +53,10 @@ static void a_sharded_channel_stands_and_speaks(void **state)
   fixture_end(&f);
 }
 
-static void a_channel_of_another_node_is_refused_and_the_next_stands(void **state)
+TEST(a_channel_of_another_node_is_refused_and_the_next_stands)
 {
   fixture f;
 
-  (void)state;
   begin(&f);
   subscribe(&f, 41);
   subscribe(&f, 42);
@@ -73,11 +72,10 @@ static void a_channel_of_another_node_is_refused_and_the_next_stands(void **stat
   fixture_end(&f);
 }
 
-static void a_server_that_knows_no_sharded_channels_refuses(void **state)
+TEST(a_server_that_knows_no_sharded_channels_refuses)
 {
   fixture f;
 
-  (void)state;
   begin(&f);
   subscribe(&f, 5);
   peer_says(&f, "-ERR unknown command 'SSUBSCRIBE', with args beginning with: 'thing' \r\n");
@@ -88,11 +86,10 @@ static void a_server_that_knows_no_sharded_channels_refuses(void **state)
   fixture_end(&f);
 }
 
-static void a_channel_whose_slot_moves_ends_unasked(void **state)
+TEST(a_channel_whose_slot_moves_ends_unasked)
 {
   fixture f;
 
-  (void)state;
   begin(&f);
   peer_says(&f, GONE);
   expect_event_about(&f, LINK_EVENT_UNSUBSCRIBED, CHANNEL);
@@ -104,11 +101,10 @@ static void a_channel_whose_slot_moves_ends_unasked(void **state)
   fixture_end(&f);
 }
 
-static void a_plain_answer_does_not_stand_for_a_sharded_one(void **state)
+TEST(a_plain_answer_does_not_stand_for_a_sharded_one)
 {
   fixture f;
 
-  (void)state;
   begin(&f);
   subscribe(&f, 1);
   peer_says(&f, "*3\r\n$9\r\nsubscribe\r\n$9\r\n" CHANNEL "\r\n:1\r\n");
@@ -118,7 +114,7 @@ static void a_plain_answer_does_not_stand_for_a_sharded_one(void **state)
 
 /* Whatever a server says to SUNSUBSCRIBE, the PONG behind it is the end, and the question
  * behind gets its own answer. */
-static void a_channel_is_left_in_every_way_without_an_event(void **state)
+TEST(a_channel_is_left_in_every_way_without_an_event)
 {
   static const char *const ways[] = {
     GONE "+PONG\r\n", GONE ARRAY_PONG,
@@ -127,7 +123,6 @@ static void a_channel_is_left_in_every_way_without_an_event(void **state)
     MOVED "+PONG\r\n", "-CLUSTERDOWN The cluster is down\r\n+PONG\r\n",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
     fixture f;
 
@@ -147,11 +142,10 @@ static void a_channel_is_left_in_every_way_without_an_event(void **state)
   }
 }
 
-static void another_channel_may_end_while_one_is_left(void **state)
+TEST(another_channel_may_end_while_one_is_left)
 {
   fixture f;
 
-  (void)state;
   begin(&f);
   unsubscribe(&f);
   peer_says(&f, OTHER_GONE GONE "+PONG\r\n");
@@ -161,11 +155,10 @@ static void another_channel_may_end_while_one_is_left(void **state)
   fixture_end(&f);
 }
 
-static void a_message_comes_through_while_the_channel_is_left(void **state)
+TEST(a_message_comes_through_while_the_channel_is_left)
 {
   fixture f;
 
-  (void)state;
   begin(&f);
   unsubscribe(&f);
   peer_says(&f, SPEAKS GONE "+PONG\r\n");
@@ -174,13 +167,12 @@ static void a_message_comes_through_while_the_channel_is_left(void **state)
   fixture_end(&f);
 }
 
-static void any_other_answer_to_leaving_is_a_fault(void **state)
+TEST(any_other_answer_to_leaving_is_a_fault)
 {
   static const char *const answers[] = { STANDS, "+OK\r\n", ":1\r\n",
     "*3\r\n$11\r\nunsubscribe\r\n$9\r\n" CHANNEL "\r\n:0\r\n",
     "*3\r\n$12\r\nsunsubscribe\r\n$-1\r\n:0\r\n" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     fixture f;
 
@@ -192,11 +184,10 @@ static void any_other_answer_to_leaving_is_a_fault(void **state)
   }
 }
 
-static void an_inbox_with_or_without_channels_answers_a_ping(void **state)
+TEST(an_inbox_with_or_without_channels_answers_a_ping)
 {
   static const char *const pongs[] = { "+PONG\r\n", ARRAY_PONG };
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     fixture f;
 
@@ -212,12 +203,11 @@ static void an_inbox_with_or_without_channels_answers_a_ping(void **state)
 
 /* Output that is half written would be a SUNSUBSCRIBE without the PONG that ends it: of all
  * sizes one is where the command has room and its PING has not. */
-static void refused_memory_sends_nothing(void **state)
+TEST(refused_memory_sends_nothing)
 {
   char channel[2048];
   bool was_refused = false;
 
-  (void)state;
   memset(channel, 'c', sizeof(channel));
   for (size_t size = 0; size < sizeof(channel); size++) {
     fixture f;
@@ -237,20 +227,4 @@ static void refused_memory_sends_nothing(void **state)
   assert_true(was_refused);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_sharded_channel_stands_and_speaks),
-    cmocka_unit_test(a_channel_of_another_node_is_refused_and_the_next_stands),
-    cmocka_unit_test(a_server_that_knows_no_sharded_channels_refuses),
-    cmocka_unit_test(a_channel_whose_slot_moves_ends_unasked),
-    cmocka_unit_test(a_plain_answer_does_not_stand_for_a_sharded_one),
-    cmocka_unit_test(a_channel_is_left_in_every_way_without_an_event),
-    cmocka_unit_test(another_channel_may_end_while_one_is_left),
-    cmocka_unit_test(a_message_comes_through_while_the_channel_is_left),
-    cmocka_unit_test(any_other_answer_to_leaving_is_a_fault),
-    cmocka_unit_test(an_inbox_with_or_without_channels_answers_a_ping),
-    cmocka_unit_test(refused_memory_sends_nothing),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

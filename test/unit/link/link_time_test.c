@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: link/link.c - a late answer is a fault, a quiet connection is asked for a sign. */
+#include "tests.h"
 #include "link_fixture.h"
 
 static void pass(fixture *f, int64_t ms)
@@ -7,11 +8,10 @@ static void pass(fixture *f, int64_t ms)
   f->now = instant_add(f->now, SPAN_MS(ms));
 }
 
-static void a_link_that_is_down_has_no_deadline(void **state)
+TEST(a_link_that_is_down_has_no_deadline)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   f.link = link_new(&f.settings);
   assert_true(instant_is_never(link_deadline(f.link)));
@@ -20,11 +20,10 @@ static void a_link_that_is_down_has_no_deadline(void **state)
   fixture_end(&f);
 }
 
-static void an_unanswered_handshake_times_out(void **state)
+TEST(an_unanswered_handshake_times_out)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_open(&f);
   assert_true(link_deadline(f.link).ns == instant_add(f.now, SPAN_MS(2000)).ns);
@@ -37,11 +36,10 @@ static void an_unanswered_handshake_times_out(void **state)
   fixture_end(&f);
 }
 
-static void the_oldest_command_sets_the_deadline(void **state)
+TEST(the_oldest_command_sets_the_deadline)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   assert_int_equal(send_words(&f, "A", 1), DIBS_OK);
@@ -58,11 +56,10 @@ static void the_oldest_command_sets_the_deadline(void **state)
   fixture_end(&f);
 }
 
-static void a_quiet_connection_is_pinged_once(void **state)
+TEST(a_quiet_connection_is_pinged_once)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   assert_true(link_deadline(f.link).ns == instant_add(f.now, SPAN_MS(10000)).ns);
@@ -77,11 +74,10 @@ static void a_quiet_connection_is_pinged_once(void **state)
   fixture_end(&f);
 }
 
-static void an_inbox_answers_a_ping_in_its_own_way(void **state)
+TEST(an_inbox_answers_a_ping_in_its_own_way)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   pass(&f, 10000);
@@ -95,11 +91,10 @@ static void an_inbox_answers_a_ping_in_its_own_way(void **state)
   fixture_end(&f);
 }
 
-static void traffic_puts_the_ping_off(void **state)
+TEST(traffic_puts_the_ping_off)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   pass(&f, 9000);
@@ -112,11 +107,10 @@ static void traffic_puts_the_ping_off(void **state)
   fixture_end(&f);
 }
 
-static void messages_do_not_stand_for_a_pong(void **state)
+TEST(messages_do_not_stand_for_a_pong)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   pass(&f, 10000);
@@ -131,11 +125,10 @@ static void messages_do_not_stand_for_a_pong(void **state)
   fixture_end(&f);
 }
 
-static void a_forbidden_ping_is_a_sign_of_life_on_commands_only(void **state)
+TEST(a_forbidden_ping_is_a_sign_of_life_on_commands_only)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   fixture_make_ready(&f);
   pass(&f, 10000);
@@ -154,11 +147,10 @@ static void a_forbidden_ping_is_a_sign_of_life_on_commands_only(void **state)
   fixture_end(&f);
 }
 
-static void no_timeouts_means_no_deadlines(void **state)
+TEST(no_timeouts_means_no_deadlines)
 {
   fixture f;
 
-  (void)state;
   fixture_begin(&f, LINK_COMMANDS);
   f.settings.answer_timeout = SPAN_MS(0);
   f.settings.idle_ping = SPAN_MS(0);
@@ -170,13 +162,12 @@ static void no_timeouts_means_no_deadlines(void **state)
   fixture_end(&f);
 }
 
-static void a_ping_without_memory_is_a_fault(void **state)
+TEST(a_ping_without_memory_is_a_fault)
 {
   fixture f;
   char words[300];
   size_t size;
 
-  (void)state;
   memset(words, 'w', sizeof(words) - 1);
   words[sizeof(words) - 1] = 0;
   fixture_begin(&f, LINK_COMMANDS);
@@ -204,19 +195,4 @@ static void a_ping_without_memory_is_a_fault(void **state)
   fixture_end(&f);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_link_that_is_down_has_no_deadline),
-    cmocka_unit_test(an_unanswered_handshake_times_out),
-    cmocka_unit_test(the_oldest_command_sets_the_deadline),
-    cmocka_unit_test(a_quiet_connection_is_pinged_once),
-    cmocka_unit_test(an_inbox_answers_a_ping_in_its_own_way),
-    cmocka_unit_test(traffic_puts_the_ping_off),
-    cmocka_unit_test(messages_do_not_stand_for_a_pong),
-    cmocka_unit_test(a_forbidden_ping_is_a_sign_of_life_on_commands_only),
-    cmocka_unit_test(no_timeouts_means_no_deadlines),
-    cmocka_unit_test(a_ping_without_memory_is_a_fault),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

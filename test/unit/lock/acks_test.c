@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/acks.c: a grant that counts only once replicas know of it, while leases end, slots
  * move, connections break and those who asked go away. */
+#include "tests.h"
 #include "nodes.h"
 
 static lock_spec wants(int32_t replicas)
@@ -29,12 +30,11 @@ static void renew(struct nodes *l, size_t node)
   nodes_answer(l, "[:%lld :0 :30000]", nodes_us(l));
 }
 
-static void who_wants_replicas_is_granted_when_they_have_acknowledged(void **state)
+TEST(who_wants_replicas_is_granted_when_they_have_acknowledged)
 {
   lock_spec w = wants(2);
   struct nodes *l = granted(&w);
 
-  (void)state;
   renew(l, 0);
   assert_string_equal(nodes_next_ack(l, 0), "WAIT");
   assert_string_equal(nodes_events(l), "");
@@ -43,12 +43,11 @@ static void who_wants_replicas_is_granted_when_they_have_acknowledged(void **sta
   nodes_free(l);
 }
 
-static void too_few_are_a_fault_and_the_lease_is_given_back(void **state)
+TEST(too_few_are_a_fault_and_the_lease_is_given_back)
 {
   lock_spec w = wants(2);
   struct nodes *l = granted(&w);
 
-  (void)state;
   renew(l, 0);
   assert_string_equal(nodes_next_ack(l, 0), "WAIT");
   nodes_pass(l, 1000);
@@ -60,13 +59,12 @@ static void too_few_are_a_fault_and_the_lease_is_given_back(void **state)
 }
 
 /* WAIT counts what was written on its own connection. */
-static void a_link_that_breaks_before_wait_is_answered_renews_once_more(void **state)
+TEST(a_link_that_breaks_before_wait_is_answered_renews_once_more)
 {
   lock_spec w = wants(1);
   struct nodes *l = granted(&w);
   uint64_t old;
 
-  (void)state;
   renew(l, 0);
   assert_string_equal(nodes_next_ack(l, 0), "WAIT");
   old = l->tag;
@@ -78,12 +76,11 @@ static void a_link_that_breaks_before_wait_is_answered_renews_once_more(void **s
   nodes_free(l);
 }
 
-static void a_slot_that_moves_meanwhile_is_asked_about_where_it_is(void **state)
+TEST(a_slot_that_moves_meanwhile_is_asked_about_where_it_is)
 {
   lock_spec w = wants(1);
   struct nodes *l = granted(&w);
 
-  (void)state;
   assert_string_equal(nodes_next_ack(l, 0), "renew");
   assert_int_equal(nodes_answer(l, "-MOVED 16287 h:1"), LOCK_MOVED);
   assert_string_equal(nodes_events(l), "");
@@ -95,13 +92,12 @@ static void a_slot_that_moves_meanwhile_is_asked_about_where_it_is(void **state)
   nodes_free(l);
 }
 
-static void a_slot_that_is_on_its_way_is_asked_about_again_and_not_without_pause(void **state)
+TEST(a_slot_that_is_on_its_way_is_asked_about_again_and_not_without_pause)
 {
   lock_spec w = wants(1);
   struct nodes *l = granted(&w);
   int asked = 0;
 
-  (void)state;
   for (int i = 0; i < 1000; i++, nodes_pass(l, 1))
     while (strcmp(nodes_next_ack(l, 0), "renew") == 0) {
       nodes_answer(l, "-ASK 16287 h:1");
@@ -112,12 +108,11 @@ static void a_slot_that_is_on_its_way_is_asked_about_again_and_not_without_pause
   nodes_free(l);
 }
 
-static void a_lease_that_ends_meanwhile_is_not_believed(void **state)
+TEST(a_lease_that_ends_meanwhile_is_not_believed)
 {
   lock_spec w = wants(1);
   struct nodes *l;
 
-  (void)state;
   w.ttl = SPAN_MS(1000);
   w.replicas_wait = SPAN_MS(5000);
   w.reports_replicas = true;
@@ -138,12 +133,11 @@ static void a_lease_that_ends_meanwhile_is_not_believed(void **state)
   nodes_free(l);
 }
 
-static void a_lease_broken_meanwhile_is_not_believed(void **state)
+TEST(a_lease_broken_meanwhile_is_not_believed)
 {
   lock_spec w = wants(1);
   struct nodes *l = granted(&w);
 
-  (void)state;
   renew(l, 0);
   assert_string_equal(nodes_next_ack(l, 0), "WAIT");
   nodes_message(l, "lost " SELF ":1:60 x");
@@ -154,13 +148,12 @@ static void a_lease_broken_meanwhile_is_not_believed(void **state)
   nodes_free(l);
 }
 
-static void who_comes_behind_and_wants_more_is_not_served_by_what_was_acknowledged(void **state)
+TEST(who_comes_behind_and_wants_more_is_not_served_by_what_was_acknowledged)
 {
   lock_spec one = wants(1), three = wants(3), most = wants(-1);
   struct nodes *l = nodes_new();
   uint64_t first, second;
 
-  (void)state;
   first = nodes_lock_with(l, &one);
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
@@ -181,13 +174,12 @@ static void who_comes_behind_and_wants_more_is_not_served_by_what_was_acknowledg
   nodes_free(l);
 }
 
-static void who_wants_fewer_than_the_one_before_him_is_served_by_those(void **state)
+TEST(who_wants_fewer_than_the_one_before_him_is_served_by_those)
 {
   lock_spec three = wants(3), one = wants(1);
   struct nodes *l = nodes_new();
   uint64_t first;
 
-  (void)state;
   first = nodes_lock_with(l, &three);
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
@@ -201,12 +193,11 @@ static void who_wants_fewer_than_the_one_before_him_is_served_by_those(void **st
   nodes_free(l);
 }
 
-static void a_nested_hold_that_wants_more_than_its_outer_one_has_is_refused(void **state)
+TEST(a_nested_hold_that_wants_more_than_its_outer_one_has_is_refused)
 {
   lock_spec outer = nodes_wish("x"), inner = wants(1);
   struct nodes *l = nodes_new();
 
-  (void)state;
   outer.owner = inner.owner = "me";
   outer.owner_size = inner.owner_size = 2;
   nodes_lock_with(l, &outer);
@@ -223,13 +214,12 @@ static void a_nested_hold_that_wants_more_than_its_outer_one_has_is_refused(void
 }
 
 /* Behind a hold with a limit: the next lease of the name has none. */
-static void the_limit_of_the_holder_before_does_not_shorten_what_is_acknowledged(void **state)
+TEST(the_limit_of_the_holder_before_does_not_shorten_what_is_acknowledged)
 {
   lock_spec fixed = nodes_wish("x"), w = wants(1);
   struct nodes *l = nodes_new();
   uint64_t id;
 
-  (void)state;
   fixed.is_fixed = true;
   id = nodes_lock_with(l, &fixed);
   assert_string_equal(nodes_next(l, 0), "acquire");
@@ -246,12 +236,11 @@ static void the_limit_of_the_holder_before_does_not_shorten_what_is_acknowledged
   nodes_free(l);
 }
 
-static void the_next_renewal_is_due_by_the_one_that_was_acknowledged(void **state)
+TEST(the_next_renewal_is_due_by_the_one_that_was_acknowledged)
 {
   lock_spec w = wants(1);
   struct nodes *l;
 
-  (void)state;
   w.replicas_wait = SPAN_MS(25000);
   l = granted(&w);
   renew(l, 0);
@@ -264,13 +253,12 @@ static void the_next_renewal_is_due_by_the_one_that_was_acknowledged(void **stat
   nodes_free(l);
 }
 
-static void who_is_cancelled_while_replicas_are_asked_gives_the_lease_back(void **state)
+TEST(who_is_cancelled_while_replicas_are_asked_gives_the_lease_back)
 {
   lock_spec w = wants(1);
   struct nodes *l = nodes_new();
   uint64_t id = nodes_lock_with(l, &w);
 
-  (void)state;
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
   assert_string_equal(nodes_next_ack(l, 0), "renew");
@@ -282,23 +270,4 @@ static void who_is_cancelled_while_replicas_are_asked_gives_the_lease_back(void 
   nodes_free(l);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(who_wants_replicas_is_granted_when_they_have_acknowledged),
-    cmocka_unit_test(too_few_are_a_fault_and_the_lease_is_given_back),
-    cmocka_unit_test(a_link_that_breaks_before_wait_is_answered_renews_once_more),
-    cmocka_unit_test(a_slot_that_moves_meanwhile_is_asked_about_where_it_is),
-    cmocka_unit_test(a_slot_that_is_on_its_way_is_asked_about_again_and_not_without_pause),
-    cmocka_unit_test(a_lease_that_ends_meanwhile_is_not_believed),
-    cmocka_unit_test(a_lease_broken_meanwhile_is_not_believed),
-    cmocka_unit_test(who_comes_behind_and_wants_more_is_not_served_by_what_was_acknowledged),
-    cmocka_unit_test(who_wants_fewer_than_the_one_before_him_is_served_by_those),
-    cmocka_unit_test(a_nested_hold_that_wants_more_than_its_outer_one_has_is_refused),
-    cmocka_unit_test(the_limit_of_the_holder_before_does_not_shorten_what_is_acknowledged),
-    cmocka_unit_test(the_next_renewal_is_due_by_the_one_that_was_acknowledged),
-    cmocka_unit_test(who_is_cancelled_while_replicas_are_asked_gives_the_lease_back),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

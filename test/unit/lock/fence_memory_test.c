@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/fence_memory.c: the last fence of a name is the floor of its next ones (redisson.md 2). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "lock/fence_memory.h"
 
@@ -19,9 +16,8 @@ static int empty(void **state)
   return 0;
 }
 
-static void the_highest_fence_of_a_name_is_kept(void **state)
+TEST(the_highest_fence_of_a_name_is_kept)
 {
-  (void)state;
   assert_int_equal(fence_memory_last(&all, "a", 1), 0);
   fence_memory_add(&all, "a", 1, 7);
   fence_memory_add(&all, "a", 1, 5);
@@ -32,12 +28,11 @@ static void the_highest_fence_of_a_name_is_kept(void **state)
 }
 
 /* A name has its own last fence, or none; never that of another. */
-static void names_replace_each_other(void **state)
+TEST(names_replace_each_other)
 {
   char name[16];
   int known = 0;
 
-  (void)state;
   for (uint64_t i = 1; i <= 10 * FENCE_RECORDS; i++)
     fence_memory_add(&all, name, (size_t)snprintf(name, sizeof(name), "n%d", (int)i), i);
   for (uint64_t i = 1; i <= 10 * FENCE_RECORDS; i++) {
@@ -50,12 +45,4 @@ static void names_replace_each_other(void **state)
   assert_in_range(known, 1, FENCE_RECORDS);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(the_highest_fence_of_a_name_is_kept, empty),
-    cmocka_unit_test_setup(names_replace_each_other, empty),
-  };
-
-  return cmocka_run_group_tests_name("fence_memory", tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, empty, NULL)

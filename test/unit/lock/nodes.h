@@ -4,13 +4,11 @@
 #ifndef TEST_NODES_H
 #define TEST_NODES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lock/lock.h"
 

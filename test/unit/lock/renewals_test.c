@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Many renewals due at once: in batches, and not all batches together. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/plain_memory.h"
 #include "lock/lock.h"
@@ -82,7 +79,7 @@ static lock_table *holding_many(hold_front **ret_front)
   return t;
 }
 
-static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state)
+TEST(a_new_connection_renews_all_but_a_few_batches_at_a_time)
 {
   hold_front *front;
   lock_table *t = holding_many(&front);
@@ -90,7 +87,6 @@ static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state
   char answers[16 + 16 * BATCH * 2] = "*201\r\n:2000000\r\n";
   uint64_t tag = 0;
 
-  (void)state;
   lock_link_down(t, 0, DIBS_ERR_UNREACHABLE, "gone", later);
   lock_link_up(t, 0, later);
   assert_int_equal(commands(t, &tag, later), UNDER_WAY);
@@ -107,11 +103,4 @@ static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state
   (void)lock_table_free(t);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_new_connection_renews_all_but_a_few_batches_at_a_time),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

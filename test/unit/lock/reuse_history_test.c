@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/reuse_history.c: when DIBS_LINGER_AUTO begins and ends (protocol.md 11). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "lock/reuse_history.h"
 
@@ -31,9 +28,8 @@ static int clean(void **state)
   return 0;
 }
 
-static void three_times_in_a_row_is_reuse(void **state)
+TEST(three_times_in_a_row_is_reuse)
 {
-  (void)state;
   use("a", 0);
   use("a", 900);
   assert_false(lingers("a"));
@@ -42,9 +38,8 @@ static void three_times_in_a_row_is_reuse(void **state)
   assert_false(lingers("b"));
 }
 
-static void a_pause_begins_anew(void **state)
+TEST(a_pause_begins_anew)
 {
-  (void)state;
   use("a", 0);
   use("a", 100);
   use("a", 1101);
@@ -54,9 +49,8 @@ static void a_pause_begins_anew(void **state)
   assert_true(lingers("a"));
 }
 
-static void demand_at_the_release_begins_anew(void **state)
+TEST(demand_at_the_release_begins_anew)
 {
-  (void)state;
   use("a", 0);
   use("a", 1);
   reuse_taken(&all, "a", 1, AT(2));
@@ -64,9 +58,8 @@ static void demand_at_the_release_begins_anew(void **state)
   assert_false(lingers("a"));
 }
 
-static void two_revocations_in_a_row_end_it(void **state)
+TEST(two_revocations_in_a_row_end_it)
 {
-  (void)state;
   for (int i = 0; i < 3; i++)
     use("a", i);
   reuse_revoked(&all, "a", 1);
@@ -78,11 +71,10 @@ static void two_revocations_in_a_row_end_it(void **state)
   assert_false(lingers("a"));
 }
 
-static void names_that_share_a_place_forget_each_other(void **state)
+TEST(names_that_share_a_place_forget_each_other)
 {
   char name[8];
 
-  (void)state;
   for (int i = 0; i < 3; i++)
     use("a", i);
   for (int i = 0; i < 5000; i++) {
@@ -93,15 +85,4 @@ static void names_that_share_a_place_forget_each_other(void **state)
   assert_false(lingers("a"));
 }
 
-int main(void)
-{
-  static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(three_times_in_a_row_is_reuse, clean),
-    cmocka_unit_test_setup(a_pause_begins_anew, clean),
-    cmocka_unit_test_setup(demand_at_the_release_begins_anew, clean),
-    cmocka_unit_test_setup(two_revocations_in_a_row_end_it, clean),
-    cmocka_unit_test_setup(names_that_share_a_place_forget_each_other, clean),
-  };
-
-  return cmocka_run_group_tests_name("reuse history", tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, clean, NULL)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/route.c, lock/channel.c: names whose slots move between nodes, and what was under way
  * there. */
+#include "tests.h"
 #include "nodes.h"
 
 static void *fresh(void) { return nodes_new(); }
 
 /* ---- what was asked at the old node ---- */
 
-static void a_release_that_was_cut_goes_out_at_the_new_node(void **state)
+TEST(a_release_that_was_cut_goes_out_at_the_new_node)
 {
   struct nodes *l = fresh();
   uint64_t id = nodes_held(l, "x");
 
-  (void)state;
   assert_int_equal(hold_release(l->front, id, l->now), DIBS_OK);
   assert_string_equal(nodes_next(l, 0), "release");
   nodes_move(l, "x", 1);
@@ -25,12 +25,11 @@ static void a_release_that_was_cut_goes_out_at_the_new_node(void **state)
   nodes_free(l);
 }
 
-static void a_renewal_that_the_old_node_answers_late_is_not_believed(void **state)
+TEST(a_renewal_that_the_old_node_answers_late_is_not_believed)
 {
   struct nodes *l = fresh();
   uint64_t old;
 
-  (void)state;
   nodes_held(l, "x");
   nodes_pass(l, 15000);
   assert_string_equal(nodes_next(l, 0), "renew");
@@ -45,12 +44,11 @@ static void a_renewal_that_the_old_node_answers_late_is_not_believed(void **stat
   nodes_free(l);
 }
 
-static void a_grant_that_the_old_node_answers_late_is_not_believed(void **state)
+TEST(a_grant_that_the_old_node_answers_late_is_not_believed)
 {
   struct nodes *l = fresh();
   uint64_t old;
 
-  (void)state;
   nodes_lock(l, "x");
   assert_string_equal(nodes_next(l, 0), "acquire");
   old = l->tag;
@@ -62,11 +60,10 @@ static void a_grant_that_the_old_node_answers_late_is_not_believed(void **state)
   nodes_free(l);
 }
 
-static void behind_ask_one_command_goes_elsewhere_with_asking(void **state)
+TEST(behind_ask_one_command_goes_elsewhere_with_asking)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   nodes_lock(l, "x");
   assert_string_equal(nodes_next(l, 0), "acquire");
   assert_false(l->is_asking);
@@ -84,13 +81,12 @@ static void behind_ask_one_command_goes_elsewhere_with_asking(void **state)
   nodes_free(l);
 }
 
-static void two_nodes_that_send_a_name_to_and_fro_are_not_asked_without_pause(void **state)
+TEST(two_nodes_that_send_a_name_to_and_fro_are_not_asked_without_pause)
 {
   struct nodes *l = fresh();
   int asked = 0;
   uint16_t at = 0;
 
-  (void)state;
   nodes_lock(l, "x");
   for (int i = 0; i < 1000; i++, nodes_pass(l, 1))
     while (strcmp(nodes_next(l, at), "acquire") == 0) {
@@ -103,12 +99,11 @@ static void two_nodes_that_send_a_name_to_and_fro_are_not_asked_without_pause(vo
   nodes_free(l);
 }
 
-static void a_name_sent_around_is_followed_at_once_again_behind_each_pause(void **state)
+TEST(a_name_sent_around_is_followed_at_once_again_behind_each_pause)
 {
   struct nodes *l = fresh();
   uint16_t at = 0;
 
-  (void)state;
   nodes_lock(l, "x");
   for (int i = 0; i < 50; i++) {           /* its slot moves each 10 ms */
     while (strcmp(nodes_next(l, at), "acquire") == 0) {
@@ -131,11 +126,10 @@ static void a_name_sent_around_is_followed_at_once_again_behind_each_pause(void 
 
 /* ---- those who wait ---- */
 
-static void a_waiter_does_not_fail_because_its_slot_moves_to_a_node_without_a_link(void **state)
+TEST(a_waiter_does_not_fail_because_its_slot_moves_to_a_node_without_a_link)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   lock_link_down(l->table, 1, DIBS_ERR_UNREACHABLE, "never was up", (instant){ 2 });
   nodes_queued(l, "x");
   nodes_pass(l, 20000);
@@ -148,11 +142,10 @@ static void a_waiter_does_not_fail_because_its_slot_moves_to_a_node_without_a_li
   nodes_free(l);
 }
 
-static void a_waiter_does_not_fail_because_nobody_serves_its_slot_for_a_moment(void **state)
+TEST(a_waiter_does_not_fail_because_nobody_serves_its_slot_for_a_moment)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   lock_link_down(l->table, NOBODY, DIBS_ERR_UNREACHABLE, "long ago", (instant){ 2 });
   nodes_queued(l, "x");
   nodes_pass(l, 20000);
@@ -164,11 +157,10 @@ static void a_waiter_does_not_fail_because_nobody_serves_its_slot_for_a_moment(v
   nodes_free(l);
 }
 
-static void slots_that_nobody_serves_do_not_lengthen_an_outage(void **state)
+TEST(slots_that_nobody_serves_do_not_lengthen_an_outage)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   nodes_queued(l, "x");
   nodes_pass(l, 20000);
   lock_link_down(l->table, 0, DIBS_ERR_UNREACHABLE, "it died", l->now);
@@ -183,11 +175,10 @@ static void slots_that_nobody_serves_do_not_lengthen_an_outage(void **state)
 
 /* ---- channels ---- */
 
-static void an_inbox_is_asked_for_again_behind_a_time_when_nobody_served_its_slot(void **state)
+TEST(an_inbox_is_asked_for_again_behind_a_time_when_nobody_served_its_slot)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   nodes_queued(l, "x");
   nodes_move(l, "x", NOBODY);
   nodes_move(l, "x", 1);
@@ -196,12 +187,11 @@ static void an_inbox_is_asked_for_again_behind_a_time_when_nobody_served_its_slo
   nodes_free(l);
 }
 
-static void an_inbox_that_nobody_wants_any_more_while_nobody_serves_it_is_forgotten(void **state)
+TEST(an_inbox_that_nobody_wants_any_more_while_nobody_serves_it_is_forgotten)
 {
   struct nodes *l = fresh();
   uint64_t id;
 
-  (void)state;
   id = nodes_queued(l, "x");
   nodes_queued(l, "y");
   nodes_move(l, "x", NOBODY);
@@ -216,12 +206,11 @@ static void an_inbox_that_nobody_wants_any_more_while_nobody_serves_it_is_forgot
   nodes_free(l);
 }
 
-static void names_of_one_tag_share_an_inbox_until_the_last_leaves_it(void **state)
+TEST(names_of_one_tag_share_an_inbox_until_the_last_leaves_it)
 {
   struct nodes *l = fresh();
   uint64_t one, two;
 
-  (void)state;
   one = nodes_queued(l, "{t}1");
   two = nodes_lock(l, "{t}2");
   assert_string_equal(nodes_next(l, 0), "acquire");
@@ -239,13 +228,12 @@ static void names_of_one_tag_share_an_inbox_until_the_last_leaves_it(void **stat
 }
 
 /* A channel that was asked for in the same packet, and is allowed, is confirmed later. */
-static void a_refusal_of_one_channel_leaves_the_others_asked_for(void **state)
+TEST(a_refusal_of_one_channel_leaves_the_others_asked_for)
 {
   static const char refused[] = "dibs:inbox:{x}:" SELF, other[] = "dibs:inbox:{y}:" SELF;
   struct nodes *l = fresh();
   size_t size = strlen(other);
 
-  (void)state;
   nodes_queued(l, "x");
   nodes_queued(l, "y");
   nodes_move(l, "x", 1);
@@ -265,11 +253,10 @@ static void a_refusal_of_one_channel_leaves_the_others_asked_for(void **state)
 
 /* ---- leases that nobody asked for ---- */
 
-static void a_lease_to_be_given_back_waits_until_somebody_serves_its_slot(void **state)
+TEST(a_lease_to_be_given_back_waits_until_somebody_serves_its_slot)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   nodes_move(l, "x", NOBODY);
   nodes_message(l, "want " SELF ":7:50 x");
   for (size_t i = 0; i < NODES; i++)
@@ -279,11 +266,10 @@ static void a_lease_to_be_given_back_waits_until_somebody_serves_its_slot(void *
   nodes_free(l);
 }
 
-static void a_lease_is_given_back_at_the_node_that_has_it_by_now(void **state)
+TEST(a_lease_is_given_back_at_the_node_that_has_it_by_now)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   nodes_message(l, "want " SELF ":7:50 x");
   assert_string_equal(nodes_next(l, 0), "release");
   assert_int_equal(nodes_answer(l, "-MOVED 16287 h:1"), LOCK_MOVED);
@@ -302,11 +288,10 @@ static void a_lease_is_given_back_at_the_node_that_has_it_by_now(void **state)
   nodes_free(l);
 }
 
-static void a_lease_is_given_back_again_behind_a_connection_that_broke(void **state)
+TEST(a_lease_is_given_back_again_behind_a_connection_that_broke)
 {
   struct nodes *l = fresh();
 
-  (void)state;
   nodes_message(l, "want " SELF ":7:50 x");
   assert_string_equal(nodes_next(l, 0), "release");
   lock_link_down(l->table, 0, DIBS_ERR_UNREACHABLE, "it broke", l->now);
@@ -318,12 +303,11 @@ static void a_lease_is_given_back_again_behind_a_connection_that_broke(void **st
 
 /* ---- refusals ---- */
 
-static void a_raise_that_was_not_sent_is_sent_later(void **state)
+TEST(a_raise_that_was_not_sent_is_sent_later)
 {
   struct nodes *l = fresh();
   uint64_t id = nodes_held(l, "x");
 
-  (void)state;
   assert_int_equal(hold_raise(l->front, id, 90, l->now), DIBS_OK);
   assert_string_equal(nodes_next(l, 0), "raise");
   lock_unsent(l->table, l->tag, l->now);
@@ -332,12 +316,11 @@ static void a_raise_that_was_not_sent_is_sent_later(void **state)
   nodes_free(l);
 }
 
-static void a_name_that_is_idle_is_forgotten_though_slots_change_before(void **state)
+TEST(a_name_that_is_idle_is_forgotten_though_slots_change_before)
 {
   struct nodes *l = fresh();
   uint64_t id;
 
-  (void)state;
   lock_link_down(l->table, 0, DIBS_ERR_UNREACHABLE, "it died", l->now);
   id = nodes_lock(l, "x");
   assert_true(hold_cancel(l->front, id, l->now));
@@ -347,28 +330,4 @@ static void a_name_that_is_idle_is_forgotten_though_slots_change_before(void **s
   nodes_free(l);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_release_that_was_cut_goes_out_at_the_new_node),
-    cmocka_unit_test(a_renewal_that_the_old_node_answers_late_is_not_believed),
-    cmocka_unit_test(a_grant_that_the_old_node_answers_late_is_not_believed),
-    cmocka_unit_test(behind_ask_one_command_goes_elsewhere_with_asking),
-    cmocka_unit_test(two_nodes_that_send_a_name_to_and_fro_are_not_asked_without_pause),
-    cmocka_unit_test(a_name_sent_around_is_followed_at_once_again_behind_each_pause),
-    cmocka_unit_test(a_waiter_does_not_fail_because_its_slot_moves_to_a_node_without_a_link),
-    cmocka_unit_test(a_waiter_does_not_fail_because_nobody_serves_its_slot_for_a_moment),
-    cmocka_unit_test(slots_that_nobody_serves_do_not_lengthen_an_outage),
-    cmocka_unit_test(an_inbox_is_asked_for_again_behind_a_time_when_nobody_served_its_slot),
-    cmocka_unit_test(an_inbox_that_nobody_wants_any_more_while_nobody_serves_it_is_forgotten),
-    cmocka_unit_test(names_of_one_tag_share_an_inbox_until_the_last_leaves_it),
-    cmocka_unit_test(a_refusal_of_one_channel_leaves_the_others_asked_for),
-    cmocka_unit_test(a_lease_to_be_given_back_waits_until_somebody_serves_its_slot),
-    cmocka_unit_test(a_lease_is_given_back_at_the_node_that_has_it_by_now),
-    cmocka_unit_test(a_lease_is_given_back_again_behind_a_connection_that_broke),
-    cmocka_unit_test(a_raise_that_was_not_sent_is_sent_later),
-    cmocka_unit_test(a_name_that_is_idle_is_forgotten_though_slots_change_before),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

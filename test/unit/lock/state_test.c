@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/state.c: which state of a lease may follow which. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "tests.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "lock/table.h"
 
@@ -42,62 +39,54 @@ static unsigned all_from(lease_state first)
   return found;
 }
 
-static void every_state_follows_from_idle_and_leads_back_to_it(void **state)
+TEST(every_state_follows_from_idle_and_leads_back_to_it)
 {
-  (void)state;
   assert_int_equal(all_from(LEASE_IDLE), BIT(LEASE_STATES) - BIT(LEASE_IDLE));
   for (lease_state from = LEASE_IDLE; from < LEASE_STATES; from++)
     assert_true((all_from(from) & BIT(LEASE_IDLE)) != 0);
 }
 
-static void an_idle_lease_only_begins_an_ask(void **state)
+TEST(an_idle_lease_only_begins_an_ask)
 {
-  (void)state;
   assert_int_equal(may_follow(LEASE_IDLE), BIT(LEASE_ASKING));
 }
 
-static void only_a_granted_ask_or_a_parked_lease_becomes_held(void **state)
+TEST(only_a_granted_ask_or_a_parked_lease_becomes_held)
 {
-  (void)state;
   assert_int_equal(may_precede(LEASE_HELD), BIT(LEASE_ASKING) | BIT(LEASE_QUEUED) |
                                            BIT(LEASE_CONFIRMING) | BIT(LEASE_ACKING) |
                                            BIT(LEASE_PARKED));
 }
 
-static void a_held_lease_is_parked_released_or_detached(void **state)
+TEST(a_held_lease_is_parked_released_or_detached)
 {
-  (void)state;
   assert_int_equal(may_follow(LEASE_HELD),
                    BIT(LEASE_PARKED) | BIT(LEASE_RELEASING) | BIT(LEASE_IDLE));
 }
 
-static void only_a_held_lease_is_parked(void **state)
+TEST(only_a_held_lease_is_parked)
 {
-  (void)state;
   assert_int_equal(may_precede(LEASE_PARKED), BIT(LEASE_HELD));
 }
 
-static void a_release_or_a_cancellation_is_over_before_the_next_ask(void **state)
+TEST(a_release_or_a_cancellation_is_over_before_the_next_ask)
 {
-  (void)state;
   assert_int_equal(may_follow(LEASE_RELEASING), BIT(LEASE_IDLE));
   assert_int_equal(may_follow(LEASE_CANCELLING), BIT(LEASE_IDLE));
 }
 
-static void a_grant_that_replicas_have_not_acknowledged_is_released_not_cancelled(void **state)
+TEST(a_grant_that_replicas_have_not_acknowledged_is_released_not_cancelled)
 {
-  (void)state;
   assert_false(state_may_follow(LEASE_ACKING, LEASE_CANCELLING));
   assert_false(state_may_follow(LEASE_ACKING, LEASE_IDLE));
   assert_true(state_may_follow(LEASE_ACKING, LEASE_RELEASING));
 }
 
-static void the_number_of_parked_leases_is_counted(void **state)
+TEST(the_number_of_parked_leases_is_counted)
 {
   static lock_table t;
   static lease l = { .table = &t, .state = LEASE_HELD };
 
-  (void)state;
   lease_set_state(&l, LEASE_PARKED);
   assert_int_equal(t.backend.counts.parked, 1);
   lease_set_state(&l, LEASE_HELD);
@@ -107,18 +96,4 @@ static void the_number_of_parked_leases_is_counted(void **state)
   assert_int_equal(t.backend.counts.parked, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_state_follows_from_idle_and_leads_back_to_it),
-    cmocka_unit_test(an_idle_lease_only_begins_an_ask),
-    cmocka_unit_test(only_a_granted_ask_or_a_parked_lease_becomes_held),
-    cmocka_unit_test(a_held_lease_is_parked_released_or_detached),
-    cmocka_unit_test(only_a_held_lease_is_parked),
-    cmocka_unit_test(a_release_or_a_cancellation_is_over_before_the_next_ask),
-    cmocka_unit_test(a_grant_that_replicas_have_not_acknowledged_is_released_not_cancelled),
-    cmocka_unit_test(the_number_of_parked_leases_is_counted),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/yielding.c: who heard of our release has time to come before we ask again; redisson.md 2.
  * A channel on which others listen is one whose release answers that more heard it than we. */
+#include "tests.h"
 #include "nodes.h"
 
 #define CHANNEL "redisson_lock__channel:{x}"
@@ -44,45 +45,41 @@ static void expect_asked_only_after(struct nodes *l, int64_t ms, const char *ver
   assert_string_equal(nodes_next(l, 0), verb);
 }
 
-static void nobody_listened_and_the_next_ask_goes_out_at_once(void **state)
+TEST(nobody_listened_and_the_next_ask_goes_out_at_once)
 {
   struct nodes *l = table();
 
-  (void)state;
   released(l, held(l), "release", 0);
   nodes_lock(l, "x");
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_free(l);
 }
 
-static void who_listened_has_time_to_come_first(void **state)
+TEST(who_listened_has_time_to_come_first)
 {
   struct nodes *l = table();
 
-  (void)state;
   released(l, held(l), "release", 1);
   nodes_lock(l, "x");
   expect_asked_only_after(l, WAKE_MS, "acquire");
   nodes_free(l);
 }
 
-static void another_name_is_not_held_up(void **state)
+TEST(another_name_is_not_held_up)
 {
   struct nodes *l = table();
 
-  (void)state;
   released(l, held(l), "release", 1);
   nodes_lock(l, "y");
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_free(l);
 }
 
-static void the_time_is_longer_by_a_round_trip_like_ours_and_has_an_end(void **state)
+TEST(the_time_is_longer_by_a_round_trip_like_ours_and_has_an_end)
 {
   struct nodes *l = table();
   uint64_t id = held(l);
 
-  (void)state;
   hold_release(l->front, id, l->now);
   assert_string_equal(nodes_next(l, 0), "release");
   nodes_pass(l, 2);
@@ -99,12 +96,11 @@ static void the_time_is_longer_by_a_round_trip_like_ours_and_has_an_end(void **s
   nodes_free(l);
 }
 
-static void who_tries_asks_at_once(void **state)
+TEST(who_tries_asks_at_once)
 {
   struct nodes *l = table();
   lock_spec w = nodes_wish("x");
 
-  (void)state;
   w.is_try = true;
   released(l, held(l), "release", 1);
   nodes_lock_with(l, &w);
@@ -112,12 +108,11 @@ static void who_tries_asks_at_once(void **state)
   nodes_free(l);
 }
 
-static void who_waits_for_a_moment_only_asks_at_once(void **state)
+TEST(who_waits_for_a_moment_only_asks_at_once)
 {
   struct nodes *l = table();
   lock_spec w = nodes_wish("x");
 
-  (void)state;
   w.give_up_at = instant_add(l->now, SPAN_MS(PATIENCE_MS));
   released(l, held(l), "release", 1);
   nodes_lock_with(l, &w);
@@ -143,23 +138,21 @@ static struct nodes *contended(uint64_t ret_ids[2])
   return l;
 }
 
-static void our_own_subscription_is_nobody(void **state)
+TEST(our_own_subscription_is_nobody)
 {
   uint64_t ids[2];
   struct nodes *l = contended(ids);
 
-  (void)state;
   nodes_answer(l, "[:1 :1]");
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_free(l);
 }
 
-static void hand_overs_inside_the_process_end_in_a_release_that_gives_way(void **state)
+TEST(hand_overs_inside_the_process_end_in_a_release_that_gives_way)
 {
   uint64_t ids[2];
   struct nodes *l = contended(ids);
 
-  (void)state;
   nodes_answer(l, "[:1 :2]");
   nodes_message_on(l, CHANNEL, "0");       /* our own words */
   expect_asked_only_after(l, WAKE_MS, "acquire");
@@ -201,45 +194,41 @@ static struct nodes *two_writers(uint64_t *ret_holder)
   return l;
 }
 
-static void a_writer_who_hears_us_ourselves_gives_way_like_a_new_one(void **state)
+TEST(a_writer_who_hears_us_ourselves_gives_way_like_a_new_one)
 {
   uint64_t holder;
   struct nodes *l = two_writers(&holder);
 
-  (void)state;
   assert_string_equal(nodes_next(l, 0), "");
   nodes_answer(l, "[:1 :2]");
   expect_asked_only_after(l, WAKE_MS, "rw_acquire");
   nodes_free(l);
 }
 
-static void a_writer_who_alone_heard_us_asks_behind_the_answer(void **state)
+TEST(a_writer_who_alone_heard_us_asks_behind_the_answer)
 {
   uint64_t holder;
   struct nodes *l = two_writers(&holder);
 
-  (void)state;
   assert_string_equal(nodes_next(l, 0), "");
   nodes_answer(l, "[:1 :1]");
   assert_string_equal(nodes_next(l, 0), "rw_acquire");
   nodes_free(l);
 }
 
-static void an_answer_that_does_not_come_holds_no_writer_up(void **state)
+TEST(an_answer_that_does_not_come_holds_no_writer_up)
 {
   uint64_t holder;
   struct nodes *l = two_writers(&holder);
 
-  (void)state;
   expect_asked_only_after(l, MOST_MS, "rw_acquire");
   nodes_free(l);
 }
 
-static void a_writer_who_hears_another_asks_at_once(void **state)
+TEST(a_writer_who_hears_another_asks_at_once)
 {
   struct nodes *l = table();
 
-  (void)state;
   (void)writer(l, false);
   nodes_subscribe(l, 0);
   assert_string_equal(nodes_next(l, 0), "rw_acquire");
@@ -249,22 +238,4 @@ static void a_writer_who_hears_another_asks_at_once(void **state)
   nodes_free(l);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nobody_listened_and_the_next_ask_goes_out_at_once),
-    cmocka_unit_test(who_listened_has_time_to_come_first),
-    cmocka_unit_test(another_name_is_not_held_up),
-    cmocka_unit_test(the_time_is_longer_by_a_round_trip_like_ours_and_has_an_end),
-    cmocka_unit_test(who_tries_asks_at_once),
-    cmocka_unit_test(who_waits_for_a_moment_only_asks_at_once),
-    cmocka_unit_test(our_own_subscription_is_nobody),
-    cmocka_unit_test(hand_overs_inside_the_process_end_in_a_release_that_gives_way),
-    cmocka_unit_test(a_writer_who_hears_us_ourselves_gives_way_like_a_new_one),
-    cmocka_unit_test(a_writer_who_alone_heard_us_asks_behind_the_answer),
-    cmocka_unit_test(an_answer_that_does_not_come_holds_no_writer_up),
-    cmocka_unit_test(a_writer_who_hears_another_asks_at_once),
-  };
-
-  return cmocka_run_group_tests_name("giving_way", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* quorum/multi.c: several names of several slots, when what happens to one of them crosses
  * what happens to another. The slot of y is before that of x. */
+#include "tests.h"
 #include "../lock/nodes.h"
 
 #include "quorum/multi.h"
@@ -73,11 +74,10 @@ static void lose(struct story *s)
   nodes_answer(s->n, "[:%lld :-1 :0]", nodes_us(s->n));
 }
 
-static void all_are_granted_together_and_given_back_together(void **state)
+TEST(all_are_granted_together_and_given_back_together)
 {
   struct story s = begin();
 
-  (void)state;
   grant(&s, 60);
   assert_string_equal(told(&s), "");
   grant(&s, 60);
@@ -91,11 +91,10 @@ static void all_are_granted_together_and_given_back_together(void **state)
   end(&s);
 }
 
-static void a_part_granted_while_another_is_lost_is_given_back(void **state)
+TEST(a_part_granted_while_another_is_lost_is_given_back)
 {
   struct story s = begin();
 
-  (void)state;
   grant(&s, 60);
   assert_string_equal(told(&s), "");
   lose(&s);
@@ -109,11 +108,10 @@ static void a_part_granted_while_another_is_lost_is_given_back(void **state)
   end(&s);
 }
 
-static void a_grant_that_was_not_told_before_a_part_is_lost_is_none(void **state)
+TEST(a_grant_that_was_not_told_before_a_part_is_lost_is_none)
 {
   struct story s = begin();
 
-  (void)state;
   grant(&s, 60);
   assert_string_equal(told(&s), "");
   grant(&s, 60);
@@ -122,11 +120,10 @@ static void a_grant_that_was_not_told_before_a_part_is_lost_is_none(void **state
   end(&s);
 }
 
-static void a_part_lost_before_it_could_be_raised_is_not_held(void **state)
+TEST(a_part_lost_before_it_could_be_raised_is_not_held)
 {
   struct story s = begin();
 
-  (void)state;
   grant(&s, 60);
   assert_string_equal(told(&s), "");
   grant(&s, 70);
@@ -135,11 +132,10 @@ static void a_part_lost_before_it_could_be_raised_is_not_held(void **state)
   end(&s);
 }
 
-static void doubt_about_one_part_is_not_over_by_a_renewal_of_another(void **state)
+TEST(doubt_about_one_part_is_not_over_by_a_renewal_of_another)
 {
   struct story s = begin();
 
-  (void)state;
   nodes_move(s.n, "y", 1);
   assert_string_equal(nodes_next(s.n, 1), "many_acquire");
   nodes_answer(s.n, "[:1 :%lld :30000 :60]", nodes_us(s.n));
@@ -159,11 +155,10 @@ static void doubt_about_one_part_is_not_over_by_a_renewal_of_another(void **stat
   end(&s);
 }
 
-static void a_cancel_while_parts_are_raised_gives_all_back(void **state)
+TEST(a_cancel_while_parts_are_raised_gives_all_back)
 {
   struct story s = begin();
 
-  (void)state;
   grant(&s, 60);
   assert_string_equal(told(&s), "");
   grant(&s, 70);
@@ -178,16 +173,4 @@ static void a_cancel_while_parts_are_raised_gives_all_back(void **state)
   end(&s);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(all_are_granted_together_and_given_back_together),
-    cmocka_unit_test(a_part_granted_while_another_is_lost_is_given_back),
-    cmocka_unit_test(a_grant_that_was_not_told_before_a_part_is_lost_is_none),
-    cmocka_unit_test(a_part_lost_before_it_could_be_raised_is_not_held),
-    cmocka_unit_test(doubt_about_one_part_is_not_over_by_a_renewal_of_another),
-    cmocka_unit_test(a_cancel_while_parts_are_raised_gives_all_back),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: request/ - commands as values: what they become on the wire, and where they go. */
+#include "tests.h"
 #include "request/request.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 
@@ -52,40 +49,36 @@ static void expect_call(bool carries_text, bool by_function, size_t key_count,
   request_deinit(&r);
 }
 
-static void a_known_script_is_called_by_its_digest(void **state)
+TEST(a_known_script_is_called_by_its_digest)
 {
-  (void)state;
   expect_call(false, false, 2, 1,
               "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" DIGEST "\r\n"
               "$1\r\n2\r\n$2\r\nk1\r\n$2\r\nk2\r\n$1\r\na\r\n");
 }
 
-static void an_unknown_one_by_its_text(void **state)
+TEST(an_unknown_one_by_its_text)
 {
-  (void)state;
   expect_call(true, false, 1, 1,
               "*5\r\n$4\r\nEVAL\r\n$9\r\nreturn 1\n\r\n$1\r\n1\r\n$2\r\nk1\r\n$1\r\na\r\n");
   expect_call(true, false, 0, 0, "*3\r\n$4\r\nEVAL\r\n$9\r\nreturn 1\n\r\n$1\r\n0\r\n");
 }
 
-static void a_function_by_its_name_with_text_or_without(void **state)
+TEST(a_function_by_its_name_with_text_or_without)
 {
   static const char wanted[] = "*5\r\n$5\r\nFCALL\r\n$20\r\ndibs_sample_01234567\r\n$1\r\n1\r\n"
                                "$2\r\nk1\r\n$1\r\na\r\n";
 
-  (void)state;
   expect_call(false, true, 1, 1, wanted);
   expect_call(true, true, 1, 1, wanted);
 }
 
-static void a_plain_command_is_its_arguments_with_any_bytes(void **state)
+TEST(a_plain_command_is_its_arguments_with_any_bytes)
 {
   resp_argument arguments[3] = { RESP_TEXT("SET"), { "", 0 }, { "\0\r\n", 3 } };
   memory m = plain();
   buffer out;
   request r;
 
-  (void)state;
   request_init(&r, &m);
   buffer_init(&out, &m);
   assert_true(request_command(&r, arguments, 3));
@@ -96,12 +89,11 @@ static void a_plain_command_is_its_arguments_with_any_bytes(void **state)
   request_deinit(&r);
 }
 
-static void keys_and_arguments_may_come_one_by_one(void **state)
+TEST(keys_and_arguments_may_come_one_by_one)
 {
   memory m = plain();
   request r;
 
-  (void)state;
   request_init(&r, &m);
   assert_true(request_script(&r, &sample, NULL, 0, NULL, 0));
   assert_true(request_add_key(&r, RESP_TEXT("k1")));
@@ -113,13 +105,12 @@ static void keys_and_arguments_may_come_one_by_one(void **state)
   request_deinit(&r);
 }
 
-static void a_copy_travels_as_its_original_and_a_request_starts_over(void **state)
+TEST(a_copy_travels_as_its_original_and_a_request_starts_over)
 {
   resp_argument key = RESP_TEXT("k1"), name = RESP_TEXT("PING");
   memory m = plain();
   request r, copy;
 
-  (void)state;
   request_init(&r, &m);
   request_init(&copy, &m);
   assert_true(request_is_empty(&copy));
@@ -147,7 +138,7 @@ static void expect_key(const request *r, const char *wanted)
   assert_memory_equal(key, wanted, size);
 }
 
-static void the_first_key_decides(void **state)
+TEST(the_first_key_decides)
 {
   resp_argument words[3] = { RESP_TEXT("HSET"), RESP_TEXT("key"), RESP_TEXT("field") };
   memory m = plain();
@@ -155,7 +146,6 @@ static void the_first_key_decides(void **state)
   size_t size;
   request r;
 
-  (void)state;
   request_init(&r, &m);
   assert_false(request_key(&r, &key, &size));
   assert_true(request_command(&r, words, 1));
@@ -201,20 +191,18 @@ static bool calls(failing_heap *failing, void *data)
   return is_written;
 }
 
-static void refused_memory_leaves_nothing_that_could_be_sent(void **state)
+TEST(refused_memory_leaves_nothing_that_could_be_sent)
 {
-  (void)state;
   failing_heap_try_all(calls, NULL);
 }
 
-static void a_request_that_was_filled_once_allocates_no_more(void **state)
+TEST(a_request_that_was_filled_once_allocates_no_more)
 {
   resp_argument key = RESP_TEXT("k"), argument = RESP_TEXT("a");
   memory m = plain();
   size_t asked;
   request r;
 
-  (void)state;
   request_init(&r, &m);
   assert_true(request_script(&r, &sample, &key, 1, &argument, 1));
   asked = heap.asked;
@@ -224,19 +212,4 @@ static void a_request_that_was_filled_once_allocates_no_more(void **state)
   request_deinit(&r);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_known_script_is_called_by_its_digest),
-    cmocka_unit_test(an_unknown_one_by_its_text),
-    cmocka_unit_test(a_function_by_its_name_with_text_or_without),
-    cmocka_unit_test(a_plain_command_is_its_arguments_with_any_bytes),
-    cmocka_unit_test(keys_and_arguments_may_come_one_by_one),
-    cmocka_unit_test(a_copy_travels_as_its_original_and_a_request_starts_over),
-    cmocka_unit_test(the_first_key_decides),
-    cmocka_unit_test(refused_memory_leaves_nothing_that_could_be_sent),
-    cmocka_unit_test(a_request_that_was_filled_once_allocates_no_more),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

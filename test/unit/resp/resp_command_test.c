@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: resp/resp_command.c - commands as RESP arrays of strings. */
+#include "tests.h"
 #include "resp/resp.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "failing_heap.h"
 
-static void a_command_is_an_array_of_strings(void **state)
+TEST(a_command_is_an_array_of_strings)
 {
   static const char wanted[] = "+x\r\n*4\r\n$4\r\nEVAL\r\n$3\r\na\0b\r\n$0\r\n\r\n$1\r\n \r\n";
   failing_heap heap = { 0 };
@@ -19,7 +16,6 @@ static void a_command_is_an_array_of_strings(void **state)
   resp_argument words[4] = { RESP_TEXT("EVAL"), { "a\0b", 3 }, { NULL, 0 }, { " ", 1 } };
   buffer out;
 
-  (void)state;
   buffer_init(&out, &m);
   assert_true(buffer_append(&out, "+x\r\n", 4));
   assert_true(resp_command(&out, words, 4));
@@ -47,17 +43,9 @@ static bool writes_many(failing_heap *heap, void *data)
   return is_written;
 }
 
-static void a_refused_command_leaves_the_buffer_as_it_was(void **state)
+TEST(a_refused_command_leaves_the_buffer_as_it_was)
 {
-  (void)state;
   failing_heap_try_all(writes_many, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_command_is_an_array_of_strings),
-    cmocka_unit_test(a_refused_command_leaves_the_buffer_as_it_was),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: resp/resp_fault.c - error replies of real servers, and what they mean. */
+#include "tests.h"
 #include "resp/resp.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SHA "2067d915024a3e1657c4169c84f809f8ebdcff79"
 
@@ -22,7 +19,7 @@ static void check(const known *all, size_t count)
   }
 }
 
-static void the_first_word_says_what_it_is(void **state)
+TEST(the_first_word_says_what_it_is)
 {
   static const known all[] = {
     { "NOSCRIPT No matching script. Please use EVAL.", RESP_FAULT_NO_SCRIPT },
@@ -57,11 +54,10 @@ static void the_first_word_says_what_it_is(void **state)
     { "OOM", RESP_FAULT_REFUSED },
   };
 
-  (void)state;
   check(all, sizeof(all) / sizeof(all[0]));
 }
 
-static void errors_inside_scripts_are_seen_through(void **state)
+TEST(errors_inside_scripts_are_seen_through)
 {
   static const known all[] = {
     { "WRONGTYPE Operation against a key holding the wrong kind of value script: " SHA
@@ -90,24 +86,21 @@ static void errors_inside_scripts_are_seen_through(void **state)
       RESP_FAULT_OTHER },
   };
 
-  (void)state;
   check(all, sizeof(all) / sizeof(all[0]));
 }
 
-static void known_words_later_in_other_errors_mean_nothing(void **state)
+TEST(known_words_later_in_other_errors_mean_nothing)
 {
   static const known all[] = {
     { "ERR unknown command `READONLY`, with args beginning with: ", RESP_FAULT_NO_COMMAND },
     { "ERR OOM LOADING", RESP_FAULT_OTHER },
   };
 
-  (void)state;
   check(all, sizeof(all) / sizeof(all[0]));
 }
 
-static void each_fault_has_its_status(void **state)
+TEST(each_fault_has_its_status)
 {
-  (void)state;
   assert_int_equal(resp_fault_status(RESP_FAULT_NO_SCRIPT), DIBS_ERR_SERVER);
   assert_int_equal(resp_fault_status(RESP_FAULT_LATER), DIBS_ERR_UNREACHABLE);
   assert_int_equal(resp_fault_status(RESP_FAULT_READ_ONLY), DIBS_ERR_READ_ONLY);
@@ -125,16 +118,14 @@ static const char *advice_about(const char *error)
   return resp_fault_advice(error, strlen(error));
 }
 
-static void a_missing_function_names_the_command_that_prints_it(void **state)
+TEST(a_missing_function_names_the_command_that_prints_it)
 {
-  (void)state;
   assert_non_null(strstr(advice_about("ERR Function not found"), "dibs acl --functions"));
   assert_null(advice_about("ERR no such key"));
 }
 
-static void only_a_missing_evalsha_is_replaced_by_functions(void **state)
+TEST(only_a_missing_evalsha_is_replaced_by_functions)
 {
-  (void)state;
   assert_non_null(strstr(advice_about("ERR unknown command 'EVALSHA', with args beginning with: "
                                       "'538c' '1' 'dibs:m:{x}' "), "functions=yes"));
   assert_non_null(strstr(advice_about("ERR unknown command `EVALSHA`, with args"),
@@ -143,15 +134,4 @@ static void only_a_missing_evalsha_is_replaced_by_functions(void **state)
   assert_null(advice_about("ERR unknown command"));
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_first_word_says_what_it_is),
-    cmocka_unit_test(errors_inside_scripts_are_seen_through),
-    cmocka_unit_test(known_words_later_in_other_errors_mean_nothing),
-    cmocka_unit_test(each_fault_has_its_status),
-    cmocka_unit_test(a_missing_function_names_the_command_that_prints_it),
-    cmocka_unit_test(only_a_missing_evalsha_is_replaced_by_functions),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* resp_memory_test.c - memory that hiredis wants and does not get is an answer: it asks the C
  * library, past the allocator of a client, and asserts here and there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "resp/resp.h"
 
@@ -166,20 +164,12 @@ static bool is_under_valgrind(void)
   return libraries != NULL && strstr(libraries, "vgpreload") != NULL;
 }
 
-static void no_refused_allocation_is_more_than_a_fault(void **state)
+TEST(no_refused_allocation_is_more_than_a_fault)
 {
-  (void)state;
   if (is_under_valgrind())
     return;
   assert_true(refuse_each(1) > 5);
   assert_true(refuse_each(SIZE_MAX) > 5);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_refused_allocation_is_more_than_a_fault),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

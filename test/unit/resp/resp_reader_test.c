@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: resp/resp_reader.c - any cutting of the bytes gives the same flat replies; what
  * a hostile peer announces costs no memory. */
+#include "tests.h"
 #include "resp/resp.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "failing_heap.h"
@@ -45,9 +43,8 @@ static void sample_check(const resp_reply *reply)
   assert_null(resp_child(reply, resp_child(reply, root, 0), 0));
 }
 
-static void any_cutting_gives_the_same_reply(void **state)
+TEST(any_cutting_gives_the_same_reply)
 {
-  (void)state;
   for (size_t piece = 1; piece <= sizeof(sample); piece++) {
     failing_heap heap = { 0 };
     memory m = FAILING_HEAP_AS(memory, &heap);
@@ -72,14 +69,13 @@ static void any_cutting_gives_the_same_reply(void **state)
   }
 }
 
-static void replies_in_one_piece_come_one_by_one(void **state)
+TEST(replies_in_one_piece_come_one_by_one)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   resp_reader *r = resp_reader_new(&m, RESP_LIMITS_DEFAULT);
   resp_reply *first, *second, *third;
 
-  (void)state;
   assert_int_equal(resp_reader_feed(r, "+a\r\n$1\r\nb\r\n:3\r\n", 15), DIBS_OK);
   assert_int_equal(resp_reader_next(r, &first), DIBS_OK);
   assert_int_equal(resp_reader_next(r, &second), DIBS_OK);
@@ -130,11 +126,10 @@ static dibs_status default_fault_of(const char *words, char ret_words[200])
   return fault_of(RESP_LIMITS_DEFAULT, words, strlen(words), ret_words);
 }
 
-static void what_is_no_resp_is_shown_in_its_first_bytes(void **state)
+TEST(what_is_no_resp_is_shown_in_its_first_bytes)
 {
   char words[200];
 
-  (void)state;
   assert_int_equal(default_fault_of("HTTP/1.1 400 Bad Request\r\n\r\n", words),
                    DIBS_ERR_PROTOCOL);
   assert_non_null(strstr(words, "HTTP/1.1 400 Bad Request"));
@@ -142,7 +137,7 @@ static void what_is_no_resp_is_shown_in_its_first_bytes(void **state)
   assert_non_null(strstr(words, "\\x16\\x03\\x01garbage"));
 }
 
-static void broken_sizes_are_faults(void **state)
+TEST(broken_sizes_are_faults)
 {
   static const char *const broken[] = {
     "$-2\r\n", "*-2\r\n", "$abc\r\n", "*abc\r\n", "*1\r\n$99999999999999999999\r\n",
@@ -151,29 +146,26 @@ static void broken_sizes_are_faults(void **state)
   };
   char words[200];
 
-  (void)state;
   for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
     if (default_fault_of(broken[i], words) != DIBS_ERR_PROTOCOL)
       fail_msg("%s is taken", broken[i]);
 }
 
-static void eight_arrays_nest_and_nine_do_not(void **state)
+TEST(eight_arrays_nest_and_nine_do_not)
 {
   char words[200];
 
-  (void)state;
   assert_int_equal(default_fault_of("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
                                     words), DIBS_OK);
   assert_int_equal(default_fault_of("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n",
                                     words), DIBS_ERR_PROTOCOL);
 }
 
-static void a_smaller_depth_is_kept_too(void **state)
+TEST(a_smaller_depth_is_kept_too)
 {
   static const char deep[] = "*1\r\n*1\r\n*1\r\n:1\r\n";
   char words[200];
 
-  (void)state;
   assert_int_equal(fault_of((resp_limits){ 3, 10, 100 }, deep, sizeof(deep) - 1, words),
                    DIBS_OK);
   assert_int_equal(fault_of((resp_limits){ 2, 10, 100 }, deep, sizeof(deep) - 1, words),
@@ -181,11 +173,10 @@ static void a_smaller_depth_is_kept_too(void **state)
   assert_string_equal(words, "a reply is nested deeper than 2");
 }
 
-static void too_many_elements_are_refused_when_announced(void **state)
+TEST(too_many_elements_are_refused_when_announced)
 {
   char words[200];
 
-  (void)state;
   assert_int_equal(default_fault_of("*16384\r\n", words), DIBS_OK);
   assert_int_equal(default_fault_of("*16385\r\n", words), DIBS_ERR_PROTOCOL);
   assert_string_equal(words, "a reply has more elements than 16384");
@@ -197,7 +188,7 @@ static void too_many_elements_are_refused_when_announced(void **state)
                             "*2\r\n:1\r\n:2\r\n*2\r\n:3\r\n:4\r\n", 24, words), DIBS_OK);
 }
 
-static void an_announced_size_takes_no_memory(void **state)
+TEST(an_announced_size_takes_no_memory)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
@@ -207,7 +198,6 @@ static void an_announced_size_takes_no_memory(void **state)
   dibs_status status = resp_reader_feed(r, "$9000000000000000000\r\n", 22);
   resp_reply *reply;
 
-  (void)state;
   memset(block, 'x', sizeof(block));
   while (status == DIBS_OK) {
     status = resp_reader_next(r, &reply);
@@ -228,11 +218,10 @@ static dibs_status small_fault_of(const char *bytes, char ret_words[200])
   return fault_of((resp_limits){ 8, 100, 10 }, bytes, strlen(bytes), ret_words);
 }
 
-static void a_long_reply_is_refused_however_it_comes(void **state)
+TEST(a_long_reply_is_refused_however_it_comes)
 {
   char words[200];
 
-  (void)state;
   assert_int_equal(small_fault_of("$10\r\n0123456789\r\n", words), DIBS_OK);
   assert_int_equal(small_fault_of("$11\r\n0123456789a\r\n", words), DIBS_ERR_PROTOCOL);
   assert_string_equal(words, "a reply is longer than 10");
@@ -243,27 +232,25 @@ static void a_long_reply_is_refused_however_it_comes(void **state)
                    DIBS_OK);
 }
 
-static void replies_that_nobody_takes_do_not_pile_up_for_ever(void **state)
+TEST(replies_that_nobody_takes_do_not_pile_up_for_ever)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   resp_reader *r = resp_reader_new(&m, (resp_limits){ 8, 100, 100 });
   size_t fed = 0;
 
-  (void)state;
   while (resp_reader_feed(r, "+OK\r\n", 5) == DIBS_OK && fed < 10000)
     fed += 5;
   assert_in_range(fed, 100, 1000);
   resp_reader_free(r);
 }
 
-static void much_traffic_is_no_unfinished_reply(void **state)
+TEST(much_traffic_is_no_unfinished_reply)
 {
   failing_heap heap = { 0 };
   memory m = FAILING_HEAP_AS(memory, &heap);
   resp_reader *r = resp_reader_new(&m, (resp_limits){ 8, 100, 100 });
 
-  (void)state;
   for (size_t i = 0; i < 1000; i++) {
     resp_reply *reply = NULL;
     assert_int_equal(resp_reader_feed(r, i == 0 ? "$3\r\nab" : "c\r\n$3\r\nab",
@@ -298,27 +285,9 @@ static bool reads(failing_heap *heap, void *data)
   return status == DIBS_OK;
 }
 
-static void refused_memory_is_a_fault_of_its_own(void **state)
+TEST(refused_memory_is_a_fault_of_its_own)
 {
-  (void)state;
   failing_heap_try_all(reads, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(any_cutting_gives_the_same_reply),
-    cmocka_unit_test(replies_in_one_piece_come_one_by_one),
-    cmocka_unit_test(what_is_no_resp_is_shown_in_its_first_bytes),
-    cmocka_unit_test(broken_sizes_are_faults),
-    cmocka_unit_test(eight_arrays_nest_and_nine_do_not),
-    cmocka_unit_test(a_smaller_depth_is_kept_too),
-    cmocka_unit_test(too_many_elements_are_refused_when_announced),
-    cmocka_unit_test(an_announced_size_takes_no_memory),
-    cmocka_unit_test(a_long_reply_is_refused_however_it_comes),
-    cmocka_unit_test(replies_that_nobody_takes_do_not_pile_up_for_ever),
-    cmocka_unit_test(much_traffic_is_no_unfinished_reply),
-    cmocka_unit_test(refused_memory_is_a_fault_of_its_own),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: script/ - the table of scripts; the digest is that of the very bytes that travel. */
+#include "tests.h"
 #include "script/script.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <openssl/evp.h>
 
 /* Each script's text is there as it is, under its own name, and the names are of one library. */
-static void the_library_has_all_scripts(void **state)
+TEST(the_library_has_all_scripts)
 {
   static const char head[] = "callback=function(KEYS, ARGV)\n";
   const char *digest = script_library_name + strlen("dibs_");
 
-  (void)state;
   assert_int_equal(strlen(script_library_text), script_library_size);
   assert_memory_equal(script_library_text, "#!lua name=dibs_", 16);
   for (size_t i = 0; i < script_count; i++) {
@@ -37,9 +34,8 @@ static void the_library_has_all_scripts(void **state)
   }
 }
 
-static void each_digest_is_that_of_the_embedded_bytes(void **state)
+TEST(each_digest_is_that_of_the_embedded_bytes)
 {
-  (void)state;
   for (size_t i = 0; i < script_count; i++) {
     const script *s = script_table[i];
     unsigned char digest[EVP_MAX_MD_SIZE];
@@ -54,11 +50,10 @@ static void each_digest_is_that_of_the_embedded_bytes(void **state)
   }
 }
 
-static void the_table_has_each_script_once(void **state)
+TEST(the_table_has_each_script_once)
 {
   size_t found = 0;
 
-  (void)state;
   for (size_t i = 0; i < script_count; i++) {
     assert_true(strncmp(script_table[i]->name, "native/", 7) == 0 ||
                 strncmp(script_table[i]->name, "redisson/", 9) == 0 ||
@@ -74,9 +69,8 @@ static void the_table_has_each_script_once(void **state)
   assert_int_equal(found, 4);
 }
 
-static void no_embedded_line_is_a_comment_or_blank(void **state)
+TEST(no_embedded_line_is_a_comment_or_blank)
 {
-  (void)state;
   for (size_t i = 0; i < script_count; i++) {
     const char *line = script_table[i]->bytes;
     while (*line != 0) {
@@ -90,13 +84,4 @@ static void no_embedded_line_is_a_comment_or_blank(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_library_has_all_scripts),
-    cmocka_unit_test(each_digest_is_that_of_the_embedded_bytes),
-    cmocka_unit_test(the_table_has_each_script_once),
-    cmocka_unit_test(no_embedded_line_is_a_comment_or_blank),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

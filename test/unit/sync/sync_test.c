@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sync: what the rows make of replies, without a server. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
+#include "tests.h"
 #include "../dialect/answer_reader.h"
 #include "sync/barrier.h"
 #include "sync/data.h"
@@ -23,9 +19,8 @@ static sync_next next_of(sync_op *op, const char *bytes)
   return next;
 }
 
-static void each_row_has_a_name_a_question_and_a_reader(void **state)
+TEST(each_row_has_a_name_a_question_and_a_reader)
 {
-  (void)state;
   for (size_t i = 0; sync_rows[i] != NULL; i++) {
     const sync_row *row = sync_rows[i];
 
@@ -39,9 +34,8 @@ static void each_row_has_a_name_a_question_and_a_reader(void **state)
   }
 }
 
-static void each_row_ends_on_a_reply_of_another_form(void **state)
+TEST(each_row_ends_on_a_reply_of_another_form)
 {
-  (void)state;
   for (size_t i = 0; sync_rows[i] != NULL; i++) {
     union {
       sync_op op; latch_op latch; barrier_op barrier; election_op election; rate_op rate;
@@ -66,11 +60,10 @@ static void each_row_ends_on_a_reply_of_another_form(void **state)
 #define ZERO "*3\r\n$0\r\n\r\n$2\r\n17\r\n$0\r\n\r\n"
 #define DELETED "*3\r\n$0\r\n\r\n$0\r\n\r\n$2\r\n18\r\n"
 
-static void an_await_ends_at_zero_and_for_a_latch_that_is_not_armed(void **state)
+TEST(an_await_ends_at_zero_and_for_a_latch_that_is_not_armed)
 {
   latch_op waits = { .op.row = &latch_await_row }, late = waits, missed = waits;
 
-  (void)state;
   assert_int_equal(next_of(&waits.op, ARMED("2")).what, SYNC_REPEAT);
   assert_int_equal(next_of(&waits.op, ARMED("1")).what, SYNC_REPEAT);
   assert_int_equal(next_of(&waits.op, ZERO).what, SYNC_OVER);
@@ -80,20 +73,18 @@ static void an_await_ends_at_zero_and_for_a_latch_that_is_not_armed(void **state
   assert_int_equal(next_of(&missed.op, ARMED_AFTER_ZERO).what, SYNC_OVER);
 }
 
-static void an_await_goes_on_when_the_latch_is_deleted(void **state)
+TEST(an_await_goes_on_when_the_latch_is_deleted)
 {
   latch_op l = { .op.row = &latch_await_row };
 
-  (void)state;
   assert_int_equal(next_of(&l.op, ARMED("2")).what, SYNC_REPEAT);
   assert_int_equal(next_of(&l.op, DELETED).what, SYNC_REPEAT);
 }
 
-static void a_count_and_an_await_refuse_a_key_of_another_type(void **state)
+TEST(a_count_and_an_await_refuse_a_key_of_another_type)
 {
   static const sync_row *const rows[] = { &latch_count_row, &latch_await_row };
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     latch_op l = { .op.row = rows[i] };
 
@@ -129,12 +120,11 @@ static barrier_op awaiting(void)
                        .name_size = 1, .party = 1, .parties = 3 };
 }
 
-static void a_party_looks_then_arrives_and_asks_until_the_round_ends(void **state)
+TEST(a_party_looks_then_arrives_and_asks_until_the_round_ends)
 {
   barrier_op b = awaiting();
   sync_next next;
 
-  (void)state;
   assert_false(undoes(&b.op));           /* it has not arrived */
   assert_int_equal(next_of(&b.op, LOOKED).what, SYNC_STEP);
   assert_true(b.has_looked && b.seen.generation == 5);
@@ -156,11 +146,10 @@ static dibs_status left(barrier_op *b, dibs_status end, const char *bytes)
   return next.what == SYNC_OVER ? next.status : end;
 }
 
-static void the_reply_to_leaving_decides_how_a_party_ends(void **state)
+TEST(the_reply_to_leaving_decides_how_a_party_ends)
 {
   barrier_op b = awaiting();
 
-  (void)state;
   assert_int_equal(left(&b, DIBS_CANCELLED, "*1\r\n:0\r\n"), DIBS_CANCELLED);
   assert_int_equal(left(&b, DIBS_ERR_UNREACHABLE, "*1\r\n:0\r\n"), DIBS_TIMED_OUT);
   assert_int_equal(left(&b, DIBS_TIMED_OUT, NULL), DIBS_UNKNOWN);
@@ -169,13 +158,12 @@ static void the_reply_to_leaving_decides_how_a_party_ends(void **state)
 
 /* ---- rate limiters ---- */
 
-static void a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_under_way(void **state)
+TEST(a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_under_way)
 {
   rate_op r = { .op = { .row = &rate_acquire_row, .now = { 1000 } }, .name = "r",
                 .name_size = 1, .call.permits = 1 };
   sync_next next;
 
-  (void)state;
   random_seed(&r.random, 1);
   assert_true(undoes(&r.op));            /* the first request is under way */
   next = next_of(&r.op, "*2\r\n:0\r\n:250\r\n");
@@ -190,13 +178,12 @@ static void a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_und
                                     "than 5 in 1000 ms");
 }
 
-static void a_try_for_permits_ends_with_the_first_reply_and_cancels_what_is_under_way(void **state)
+TEST(a_try_for_permits_ends_with_the_first_reply_and_cancels_what_is_under_way)
 {
   rate_op r = { .op = { .row = &rate_try_row, .now = { 1000 } }, .name = "r", .name_size = 1,
                 .call.permits = 1 };
   sync_next next;
 
-  (void)state;
   assert_true(undoes(&r.op));
   next = next_of(&r.op, "*2\r\n:0\r\n:250\r\n");
   assert_true(next.what == SYNC_OVER && next.status == DIBS_BUSY);
@@ -209,12 +196,11 @@ static void a_try_for_permits_ends_with_the_first_reply_and_cancels_what_is_unde
                    ":" ms "\r\n:30000\r\n:4\r\n$0\r\n\r\n$0\r\n\r\n"
 #define LED LED_AT("20000")
 
-static void an_observer_has_news_of_changes_and_believes_its_own_clock(void **state)
+TEST(an_observer_has_news_of_changes_and_believes_its_own_clock)
 {
   election_op e = { .op = { .row = &election_observe_row, .now = { 1000 } } };
   sync_next next;
 
-  (void)state;
   next = next_of(&e.op, LED);
   assert_true(next.what == SYNC_REPEAT && next.is_news && e.state.is_led);
   assert_int_equal(next.at.ns, 1000 + SPAN_MS(20001).ns);
@@ -229,11 +215,10 @@ static void an_observer_has_news_of_changes_and_believes_its_own_clock(void **st
 #define LED_AFTER(fence) "*8\r\n:1700000000000001\r\n:1\r\n$26\r\n" CLIENT ":1:5\r\n" \
                          ":20000\r\n:30000\r\n:4\r\n$4\r\n" fence "\r\n$0\r\n\r\n"
 
-static void an_empty_value_that_is_published_is_another_state_than_none(void **state)
+TEST(an_empty_value_that_is_published_is_another_state_than_none)
 {
   election_op e = { .op = { .row = &election_observe_row, .now = { 1000 } } };
 
-  (void)state;
   assert_false(e.state.is_known);
   assert_true(next_of(&e.op, LED_AFTER("4096")).is_news);      /* the leader before published */
   assert_true(e.state.is_known && e.state.is_led && !e.state.is_published);
@@ -243,21 +228,4 @@ static void an_empty_value_that_is_published_is_another_state_than_none(void **s
   assert_false(next_of(&e.op, LED_AFTER("5120")).is_news);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_row_has_a_name_a_question_and_a_reader),
-    cmocka_unit_test(each_row_ends_on_a_reply_of_another_form),
-    cmocka_unit_test(an_await_ends_at_zero_and_for_a_latch_that_is_not_armed),
-    cmocka_unit_test(an_await_goes_on_when_the_latch_is_deleted),
-    cmocka_unit_test(a_count_and_an_await_refuse_a_key_of_another_type),
-    cmocka_unit_test(a_party_looks_then_arrives_and_asks_until_the_round_ends),
-    cmocka_unit_test(the_reply_to_leaving_decides_how_a_party_ends),
-    cmocka_unit_test(a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_under_way),
-    cmocka_unit_test(a_try_for_permits_ends_with_the_first_reply_and_cancels_what_is_under_way),
-    cmocka_unit_test(an_observer_has_news_of_changes_and_believes_its_own_clock),
-    cmocka_unit_test(an_empty_value_that_is_published_is_another_state_than_none),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/deployment.c - what URLs say of several servers is understood whole, or refused
  * with a useful word that shows no password. */
+#include "tests.h"
 #include "topo/topo.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/dialects.h"
 #include "failing_heap.h"
@@ -97,11 +94,10 @@ static void expect_refused(const char *url, const char *words)
 
 /* ---- each kind ---- */
 
-static void a_plain_url_is_a_deployment_of_one_server(void **state)
+TEST(a_plain_url_is_a_deployment_of_one_server)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "valkey://ann:hunter2@h:7000/3?prefix=p&note=n", DEPLOYMENT_SINGLE, 1);
   expect_seed(&f, 0, "h", 7000);
   expect_login(&f.d.seeds[0], "ann", "hunter2");
@@ -119,11 +115,10 @@ static void a_plain_url_is_a_deployment_of_one_server(void **state)
   end(&f);
 }
 
-static void several_hosts_are_a_replicated_set(void **state)
+TEST(several_hosts_are_a_replicated_set)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "rediss://ann:hunter2@h1,h2:6380,[::1],[fe80::1%25eth0]:1/5?cacert=/c",
                 DEPLOYMENT_REPLICATED, 4);
   expect_seed(&f, 0, "h1", 6379);
@@ -139,11 +134,10 @@ static void several_hosts_are_a_replicated_set(void **state)
   end(&f);
 }
 
-static void sentinels_have_a_log_in_of_their_own(void **state)
+TEST(sentinels_have_a_log_in_of_their_own)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "redis+sentinel://ann:hunter2@h1,h2:5000/my%2Fmaster/4"
                     "?sentinel_user=sam&sentinel_password=hunter2s&quarantine=7s",
                 DEPLOYMENT_SENTINEL, 2);
@@ -164,7 +158,7 @@ static void sentinels_have_a_log_in_of_their_own(void **state)
   end(&f);
 }
 
-static void sentinels_speak_tls_as_servers_do_unless_told_otherwise(void **state)
+TEST(sentinels_speak_tls_as_servers_do_unless_told_otherwise)
 {
   static const struct { const char *url; server_transport seed, data; } all[] = {
     { "redis+sentinel://h/s", SERVER_TCP, SERVER_TCP },
@@ -174,7 +168,6 @@ static void sentinels_speak_tls_as_servers_do_unless_told_otherwise(void **state
     { "rediss+sentinel://h/s?sentinel_tls=no", SERVER_TCP, SERVER_TLS },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     fixture f;
     expect_parsed(&f, all[i].url, DEPLOYMENT_SENTINEL, 1);
@@ -184,11 +177,10 @@ static void sentinels_speak_tls_as_servers_do_unless_told_otherwise(void **state
   }
 }
 
-static void clusters_have_nodes(void **state)
+TEST(clusters_have_nodes)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "redis+cluster://:hunter2@h1,h2:7001", DEPLOYMENT_CLUSTER, 2);
   expect_seed(&f, 0, "h1", 6379);
   expect_seed(&f, 1, "h2", 7001);
@@ -199,7 +191,7 @@ static void clusters_have_nodes(void **state)
   end(&f);
 }
 
-static void several_urls_are_a_quorum(void **state)
+TEST(several_urls_are_a_quorum)
 {
   static const char *const all[] = {
     "redis://ann:hunter2@a?prefix=p&note=n&quarantine=3s redis://b:1/2 unix:///c",
@@ -208,7 +200,6 @@ static void several_urls_are_a_quorum(void **state)
     "redis://ann:hunter2@a?prefix=p&note=n&quarantine=3s ,redis://b:1?db=2 , unix:///c",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     fixture f;
     expect_parsed(&f, all[i], DEPLOYMENT_QUORUM, 3);
@@ -229,11 +220,10 @@ static void several_urls_are_a_quorum(void **state)
   }
 }
 
-static void certificates_of_the_first_serve_all_and_names_do_not(void **state)
+TEST(certificates_of_the_first_serve_all_and_names_do_not)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "rediss://a?cacert=/c&cert=/x&key=/k&sni=one redis://b "
                     "rediss://c?cacert=/d&sni=two", DEPLOYMENT_QUORUM, 3);
   assert_string_equal(f.d.seeds[0].ca_file, "/c");
@@ -246,11 +236,10 @@ static void certificates_of_the_first_serve_all_and_names_do_not(void **state)
   end(&f);
 }
 
-static void choices_are_read(void **state)
+TEST(choices_are_read)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "redis://h", DEPLOYMENT_SINGLE, 1);
   assert_int_equal(f.d.data.degrade, 0);
   assert_int_equal(f.d.data.pubsub, 0);
@@ -301,7 +290,7 @@ static void expect_found(const fixture *f, const char *host, int port, const cha
   server_url_deinit(&u);
 }
 
-static void found_servers_are_reached_as_the_map_says(void **state)
+TEST(found_servers_are_reached_as_the_map_says)
 {
   static const char *const all[] = {
     "rediss+cluster://ann@h?map=10.0.0.1:7000>127.0.0.1:17000,10.0.0.1>db1,Db2>[::1],"
@@ -310,7 +299,6 @@ static void found_servers_are_reached_as_the_map_says(void **state)
     ",[::2]:5>h,10.0.0.3:1>h",
   };
 
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     fixture f;
     expect_parsed(&f, all[i], DEPLOYMENT_CLUSTER, 1);
@@ -325,9 +313,8 @@ static void found_servers_are_reached_as_the_map_says(void **state)
   }
 }
 
-static void a_map_is_refused_where_it_says_nothing(void **state)
+TEST(a_map_is_refused_where_it_says_nothing)
 {
-  (void)state;
   expect_refused("redis+cluster://h?map=", "the option map: each address");
   expect_refused("redis+cluster://h?map=a", "from>to");
   expect_refused("redis+cluster://h?map=a>", "a host is missing");
@@ -347,9 +334,8 @@ static void a_map_is_refused_where_it_says_nothing(void **state)
 
 /* ---- what is refused ---- */
 
-static void schemes_are_checked(void **state)
+TEST(schemes_are_checked)
 {
-  (void)state;
   expect_refused("redis+sentinal://h/s", "did you mean redis+sentinel://");
   expect_refused("redis-cluster://h", "did you mean redis+cluster://");
   expect_refused("unix+cluster://h", "must begin with");
@@ -358,12 +344,11 @@ static void schemes_are_checked(void **state)
   expect_refused("   ", "blank");
 }
 
-static void hosts_are_checked(void **state)
+TEST(hosts_are_checked)
 {
   char url[2048] = "redis://h0";
   fixture f;
 
-  (void)state;
   expect_refused("redis://h1,", "beside a comma");
   expect_refused("redis://,h1", "beside a comma");
   expect_refused("redis://h1,,h2", "beside a comma");
@@ -381,13 +366,12 @@ static void hosts_are_checked(void **state)
   expect_refused(url, "more than 64 hosts");
 }
 
-static void services_and_databases_are_checked(void **state)
+TEST(services_and_databases_are_checked)
 {
   char url[400] = "redis+sentinel://h/";
   size_t head = strlen(url);
   fixture f;
 
-  (void)state;
   expect_refused("redis+sentinel://h", "name of the service is missing");
   expect_refused("redis+sentinel://h/", "name of the service is missing");
   expect_refused("redis+sentinel://h//0", "name of the service is missing");
@@ -404,9 +388,8 @@ static void services_and_databases_are_checked(void **state)
   end(&f);
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
-  (void)state;
   expect_refused("redis://h?degrade=maybe",
                  "degrade is \"maybe\", and must be fail, wait or local");
   expect_refused("redis://h?degrade=", "degrade must be fail, wait or local");
@@ -427,11 +410,10 @@ static void options_are_checked(void **state)
   expect_refused("redis://h?frobnicate=1", "known are db, prefix");
 }
 
-static void options_that_would_not_help_are_not_named(void **state)
+TEST(options_that_would_not_help_are_not_named)
 {
   fixture f;
 
-  (void)state;
   assert_int_equal(parse(&f, "redis://h?frobnicate=1"), DIBS_ERR_CONFIG);
   assert_null(strstr(f.words, "sentinel_user"));
   assert_null(strstr(f.words, "cacert"));
@@ -442,11 +424,10 @@ static void options_that_would_not_help_are_not_named(void **state)
   expect_refused("redis+cluster://h/?frobnicate=1", "map");
 }
 
-static void quorums_are_checked(void **state)
+TEST(quorums_are_checked)
 {
   char many[400] = "";
 
-  (void)state;
   expect_refused("redis://a redis://b", "3 to 15 servers, an odd number; the URLs name 2");
   expect_refused("redis://a,redis://b,redis://c,redis://d", "name 4");
   for (int i = 0; i < 17; i++)
@@ -468,9 +449,8 @@ static void quorums_are_checked(void **state)
   expect_refused("redis://a rediz://b redis://c", "server 2: the URL must begin with");
 }
 
-static void a_misplaced_password_is_not_shown(void **state)
+TEST(a_misplaced_password_is_not_shown)
 {
-  (void)state;
   expect_refused("redis://:hunter 2@a redis://b redis://c", "blank");
   expect_refused("redis://:x hunter2@a", "blank");
   expect_refused("redis://a:hunter2 redis://b redis://c", "server 1: the port");
@@ -484,9 +464,8 @@ static void a_misplaced_password_is_not_shown(void **state)
 
 /* ---- shown, and told apart ---- */
 
-static void it_is_shown_without_credentials(void **state)
+TEST(it_is_shown_without_credentials)
 {
-  (void)state;
   expect_shown("redis://ann:hunter2@h", "redis://h:6379/0");
   expect_shown("local:?note=x", "local:");
   expect_shown("valkeys://ann:hunter2@h1,[::1]:7/2", "rediss://h1:6379,[::1]:7/2");
@@ -516,9 +495,8 @@ static bool same_address(const char *a, const char *b)
   return is_same;
 }
 
-static void addresses_differ(void **state)
+TEST(addresses_differ)
 {
-  (void)state;
   assert_true(same_address("redis://h", "redis://u:p@H:6379/3"));
   assert_true(same_address("redis://h", "rediss://h"));
   assert_true(same_address("unix:///a", "unix:///a?db=1"));
@@ -554,23 +532,21 @@ static bool parses(failing_heap *heap, void *data)
   return status == DIBS_OK;
 }
 
-static void refused_memory_leaves_nothing_behind(void **state)
+TEST(refused_memory_leaves_nothing_behind)
 {
   char sentinel[] = "rediss+sentinel://ann:hunter2@h:1,i/s/5?prefix=a&cacert=b&note=f&map=a>b"
                     "&sentinel_user=u&sentinel_password=hunter2";
   char quorum[] = "rediss://ann:hunter2@h:1?prefix=a&cacert=b rediss://i "
                   "unix:///j?password=hunter2";
 
-  (void)state;
   failing_heap_try_all(parses, sentinel);
   failing_heap_try_all(parses, quorum);
 }
 
-static void very_long_ones_are_refused(void **state)
+TEST(very_long_ones_are_refused)
 {
   static char urls[70000];
 
-  (void)state;
   memset(urls, ' ', sizeof(urls));
   memcpy(urls, "redis://a", 9);
   urls[65537] = 0;
@@ -612,9 +588,8 @@ static void expect_written(const char *url, const char *wanted)
   end(&again);
 }
 
-static void a_deployment_is_written_as_the_url_that_it_is_read_from(void **state)
+TEST(a_deployment_is_written_as_the_url_that_it_is_read_from)
 {
-  (void)state;
   expect_written("redis://h", "redis://h:6379");
   expect_written("local:", "local:");
   expect_written("valkeys://u:sec%40ret@[::1]:7/3?prefix=a%20b&note=n&cacert=/c,a&sni=x",
@@ -643,32 +618,4 @@ static void a_deployment_is_written_as_the_url_that_it_is_read_from(void **state
                  " rediss://b:6379?password=secret2&cert=%2Fc&key=%2Fk unix:///s?db=5");
 }
 
-int main(void)
-{
-  const struct CMUnitTest all[] = {
-    cmocka_unit_test(a_plain_url_is_a_deployment_of_one_server),
-    cmocka_unit_test(several_hosts_are_a_replicated_set),
-    cmocka_unit_test(sentinels_have_a_log_in_of_their_own),
-    cmocka_unit_test(sentinels_speak_tls_as_servers_do_unless_told_otherwise),
-    cmocka_unit_test(clusters_have_nodes),
-    cmocka_unit_test(several_urls_are_a_quorum),
-    cmocka_unit_test(certificates_of_the_first_serve_all_and_names_do_not),
-    cmocka_unit_test(choices_are_read),
-    cmocka_unit_test(found_servers_are_reached_as_the_map_says),
-    cmocka_unit_test(a_map_is_refused_where_it_says_nothing),
-    cmocka_unit_test(schemes_are_checked),
-    cmocka_unit_test(hosts_are_checked),
-    cmocka_unit_test(services_and_databases_are_checked),
-    cmocka_unit_test(options_are_checked),
-    cmocka_unit_test(options_that_would_not_help_are_not_named),
-    cmocka_unit_test(quorums_are_checked),
-    cmocka_unit_test(a_misplaced_password_is_not_shown),
-    cmocka_unit_test(it_is_shown_without_credentials),
-    cmocka_unit_test(addresses_differ),
-    cmocka_unit_test(refused_memory_leaves_nothing_behind),
-    cmocka_unit_test(a_deployment_is_written_as_the_url_that_it_is_read_from),
-    cmocka_unit_test(very_long_ones_are_refused),
-  };
-
-  return cmocka_run_group_tests(all, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/finder_cluster.c - the slot map of a cluster, from whichever node tells it
  * first, old or new, with the fewest rights. */
+#include "tests.h"
 #include "finder_fixture.h"
 
 #define THREE "redis+cluster://h1,h2,h3:7000"
@@ -30,11 +31,10 @@ static const slot_map *expect_map(fixture *f, const char *host, int port, bool i
   return map;
 }
 
-static void the_first_map_is_taken(void **state)
+TEST(the_first_map_is_taken)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);                   /* the two others say nothing, ever */
   expect_asks(&f, "h3:7000", "CLUSTER SHARDS");
   says(&f, "h3:7000", "[" SHARD("10.0.0.1") "]");
@@ -44,12 +44,11 @@ static void the_first_map_is_taken(void **state)
   end(&f);
 }
 
-static void a_node_from_before_seven_is_asked_for_slots(void **state)
+TEST(a_node_from_before_seven_is_asked_for_slots)
 {
   static const char *const answers[] = { UNKNOWN, UNKNOWN_TO_OLD,
                                          "-ERR unknown command 'CLUSTER'" };
 
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     fixture f;
 
@@ -62,11 +61,10 @@ static void a_node_from_before_seven_is_asked_for_slots(void **state)
   }
 }
 
-static void a_node_that_forbids_shards_knows_them(void **state)
+TEST(a_node_that_forbids_shards_knows_them)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h1:6379", "-NOPERM this user has no permissions to run the 'cluster|shards' command");
   expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
@@ -75,11 +73,10 @@ static void a_node_that_forbids_shards_knows_them(void **state)
   end(&f);
 }
 
-static void shards_that_are_not_understood_are_asked_for_as_slots(void **state)
+TEST(shards_that_are_not_understood_are_asked_for_as_slots)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h1:6379", "[['slots' 7]]");
   expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
@@ -88,22 +85,20 @@ static void shards_that_are_not_understood_are_asked_for_as_slots(void **state)
   end(&f);
 }
 
-static void tls_takes_the_port_for_it(void **state)
+TEST(tls_takes_the_port_for_it)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "rediss+cluster://h1");
   says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
   expect_map(&f, "10.0.0.1", 6380, true);
   end(&f);
 }
 
-static void a_node_without_a_name_is_the_one_that_was_asked(void **state)
+TEST(a_node_without_a_name_is_the_one_that_was_asked)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h3:7000", "[" SHARD("") "]");
   expect_map(&f, "h3", 6379, true);
@@ -114,11 +109,10 @@ static void a_node_without_a_name_is_the_one_that_was_asked(void **state)
   end(&f);
 }
 
-static void a_map_of_nobody_is_passed_over(void **state)
+TEST(a_map_of_nobody_is_passed_over)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+cluster://h1,h2");
   says(&f, "h1:6379", "[]");
   expect_looking(&f);
@@ -127,11 +121,10 @@ static void a_map_of_nobody_is_passed_over(void **state)
   end(&f);
 }
 
-static void a_server_that_is_no_node_is_told(void **state)
+TEST(a_server_that_is_no_node_is_told)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+cluster://h1,h2");
   says(&f, "h1:6379", "-ERR This instance has cluster support disabled");
   breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
@@ -139,7 +132,7 @@ static void a_server_that_is_no_node_is_told(void **state)
   end(&f);
 }
 
-static void a_hostile_answer_spoils_only_its_own_scout(void **state)
+TEST(a_hostile_answer_spoils_only_its_own_scout)
 {
   static const struct { const char *shards, *slots; } cases[] = {
     { "~", NULL }, { "12", NULL }, { "+OK", NULL }, { "'x'", NULL },
@@ -150,7 +143,6 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
     { UNKNOWN, "[[-1 1 ['h' 1 'id']]]" }, { UNKNOWN, "[[0 1 ['h /' 1 'id']]]" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     fixture f;
 
@@ -167,11 +159,10 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
   }
 }
 
-static void nodes_that_were_learned_answer_when_the_seeds_are_gone(void **state)
+TEST(nodes_that_were_learned_answer_when_the_seeds_are_gone)
 {
   fixture f;
 
-  (void)state;
   begin(&f, "redis+cluster://ann:pw@h1?map=10.0.0.9:7009%3Edb9:1");
   finder_learn(f.finder, "10.0.0.9", 7009);
   search(&f);
@@ -181,11 +172,10 @@ static void nodes_that_were_learned_answer_when_the_seeds_are_gone(void **state)
   end(&f);
 }
 
-static void a_new_search_finds_a_new_map(void **state)
+TEST(a_new_search_finds_a_new_map)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
   expect_map(&f, "10.0.0.1", 6379, true);
@@ -219,27 +209,9 @@ static bool finds(failing_heap *heap, void *data)
   return is_found;
 }
 
-static void refused_memory_is_survived(void **state)
+TEST(refused_memory_is_survived)
 {
-  (void)state;
   failing_heap_try_all(finds, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_first_map_is_taken),
-    cmocka_unit_test(a_node_from_before_seven_is_asked_for_slots),
-    cmocka_unit_test(a_node_that_forbids_shards_knows_them),
-    cmocka_unit_test(shards_that_are_not_understood_are_asked_for_as_slots),
-    cmocka_unit_test(tls_takes_the_port_for_it),
-    cmocka_unit_test(a_node_without_a_name_is_the_one_that_was_asked),
-    cmocka_unit_test(a_map_of_nobody_is_passed_over),
-    cmocka_unit_test(a_server_that_is_no_node_is_told),
-    cmocka_unit_test(a_hostile_answer_spoils_only_its_own_scout),
-    cmocka_unit_test(nodes_that_were_learned_answer_when_the_seeds_are_gone),
-    cmocka_unit_test(a_new_search_finds_a_new_map),
-    cmocka_unit_test(refused_memory_is_survived),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -7,16 +7,13 @@
 #ifndef FINDER_FIXTURE_H
 #define FINDER_FIXTURE_H
 
+#include "tests.h"
 #include "topo/finder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 #include "wire_words.h"

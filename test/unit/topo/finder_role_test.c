@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/finder_role.c - which server of a replicated set is the primary: the one that
  * most follow, however many are dead, lie, or keep it to themselves. */
+#include "tests.h"
 #include "finder_fixture.h"
 
 #define THREE "redis://h1,h2,h3"
@@ -10,11 +11,10 @@
 #define TWO ONE "['10.0.0.3' '6379' '7']"
 #define SECRET "-NOPERM this user has no permissions to run the 'role' command"
 
-static void each_seed_is_asked_its_role(void **state)
+TEST(each_seed_is_asked_its_role)
 {
   fixture f;
 
-  (void)state;
   begin(&f, "redis://h1,h2:7000,h3");
   assert_int_equal(finder_state_of(f.finder), FINDER_IDLE);
   search(&f);
@@ -24,22 +24,20 @@ static void each_seed_is_asked_its_role(void **state)
   end(&f);
 }
 
-static void a_primary_that_most_follow_is_taken_at_once(void **state)
+TEST(a_primary_that_most_follow_is_taken_at_once)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);             /* h1 and h3 say nothing, ever */
   says(&f, "h2:6379", PRIMARY("5", ONE));
   expect_primary(&f, "h2:6379");
   end(&f);
 }
 
-static void a_lonely_primary_is_taken_when_nobody_else_speaks_up(void **state)
+TEST(a_lonely_primary_is_taken_when_nobody_else_speaks_up)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h2:6379", PRIMARY("5", ""));
   expect_looking(&f);
@@ -50,11 +48,10 @@ static void a_lonely_primary_is_taken_when_nobody_else_speaks_up(void **state)
   end(&f);
 }
 
-static void a_lonely_primary_is_taken_when_all_others_have_spoken(void **state)
+TEST(a_lonely_primary_is_taken_when_all_others_have_spoken)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h2:6379", PRIMARY("5", ""));
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "refused");
@@ -63,11 +60,10 @@ static void a_lonely_primary_is_taken_when_all_others_have_spoken(void **state)
   end(&f);
 }
 
-static void a_former_primary_without_replicas_does_not_win(void **state)
+TEST(a_former_primary_without_replicas_does_not_win)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2,h3,h4,h5");
   says(&f, "h1:6379", PRIMARY("900", ""));
   says(&f, "h2:6379", PRIMARY("10", ONE));
@@ -78,11 +74,10 @@ static void a_former_primary_without_replicas_does_not_win(void **state)
   end(&f);
 }
 
-static void of_primaries_with_as_many_replicas_the_higher_offset_wins(void **state)
+TEST(of_primaries_with_as_many_replicas_the_higher_offset_wins)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2,h3,h4,h5");
   says(&f, "h1:6379", PRIMARY("9", ONE));
   says(&f, "h2:6379", PRIMARY("10", ONE));
@@ -92,22 +87,20 @@ static void of_primaries_with_as_many_replicas_the_higher_offset_wins(void **sta
   end(&f);
 }
 
-static void who_reads_along_without_a_port_is_no_replica(void **state)
+TEST(who_reads_along_without_a_port_is_no_replica)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h1:6379", PRIMARY("9", "['10.0.0.7' '0' '7']"));
   expect_looking(&f);
   end(&f);
 }
 
-static void whom_replicas_follow_is_asked_too(void **state)
+TEST(whom_replicas_follow_is_asked_too)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://ann:secret@h1,h2?map=10.0.0.9:6380%3Edb9:7000");
   says(&f, "h1:6379", REPLICA_OF("10.0.0.9", "6380"));
   says(&f, "h2:6379", REPLICA_OF("10.0.0.9", "6380"));
@@ -119,11 +112,10 @@ static void whom_replicas_follow_is_asked_too(void **state)
   end(&f);
 }
 
-static void who_was_named_once_is_asked_again_when_the_seeds_are_gone(void **state)
+TEST(who_was_named_once_is_asked_again_when_the_seeds_are_gone)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2");
   says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
   says(&f, "h3:6379", PRIMARY("5", TWO));
@@ -136,11 +128,10 @@ static void who_was_named_once_is_asked_again_when_the_seeds_are_gone(void **sta
   end(&f);
 }
 
-static void replicas_alone_are_none(void **state)
+TEST(replicas_alone_are_none)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2");
   says(&f, "h1:6379", REPLICA_OF("h2", "6379"));
   says(&f, "h2:6379", REPLICA_OF("h1", "6379"));
@@ -150,11 +141,10 @@ static void replicas_alone_are_none(void **state)
 
 /* The primary has died with its machine: nothing answers there, and a replica is about to
  * be promoted, which only the next search can see. */
-static void a_primary_that_answers_nothing_does_not_keep_a_search_going(void **state)
+TEST(a_primary_that_answers_nothing_does_not_keep_a_search_going)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
   pass(&f, 10);
@@ -166,11 +156,10 @@ static void a_primary_that_answers_nothing_does_not_keep_a_search_going(void **s
   end(&f);
 }
 
-static void where_answers_take_long_others_get_as_long(void **state)
+TEST(where_answers_take_long_others_get_as_long)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   pass(&f, 1500);
   says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
@@ -182,11 +171,10 @@ static void where_answers_take_long_others_get_as_long(void **state)
   end(&f);
 }
 
-static void who_keeps_its_role_to_itself_is_taken_where_there_is_no_better(void **state)
+TEST(who_keeps_its_role_to_itself_is_taken_where_there_is_no_better)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   says(&f, "h1:6379", SECRET);
   expect_looking(&f);
@@ -196,12 +184,11 @@ static void who_keeps_its_role_to_itself_is_taken_where_there_is_no_better(void 
 }
 
 /* READONLY begins the next search, and the next one is tried. */
-static void those_that_keep_it_to_themselves_take_turns(void **state)
+TEST(those_that_keep_it_to_themselves_take_turns)
 {
   static const char *const turns[] = { "h1:6379", "h3:6379", "h1:6379" };
   fixture f;
 
-  (void)state;
   begin(&f, THREE);
   for (size_t i = 0; i < 3; i++) {
     search(&f);
@@ -213,11 +200,10 @@ static void those_that_keep_it_to_themselves_take_turns(void **state)
   end(&f);
 }
 
-static void a_sentinel_among_the_seeds_is_named(void **state)
+TEST(a_sentinel_among_the_seeds_is_named)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2:26379");
   says(&f, "h2:26379", "['sentinel' ['mymaster']]");
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "h1:6379: Connection refused");
@@ -225,7 +211,7 @@ static void a_sentinel_among_the_seeds_is_named(void **state)
   end(&f);
 }
 
-static void a_hostile_answer_spoils_only_its_own_scout(void **state)
+TEST(a_hostile_answer_spoils_only_its_own_scout)
 {
   static const char *const answers[] = {
     "[]", "~", "12", "'master'", "+OK", "[[]]", "['what']", "['master']", "['master' 1]",
@@ -237,7 +223,6 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
     "['slave' 'h' '6379x']",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
     fixture f;
     const char *words;
@@ -253,13 +238,12 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
   }
 }
 
-static void thousands_of_replicas_are_a_fault(void **state)
+TEST(thousands_of_replicas_are_a_fault)
 {
   fixture f;
   char *words = malloc(40000);
   size_t used;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2");
   used = (size_t)sprintf(words, "['master' 1 [");
   for (size_t i = 0; i < 1001; i++)
@@ -272,12 +256,11 @@ static void thousands_of_replicas_are_a_fault(void **state)
   end(&f);
 }
 
-static void a_chain_of_replicas_comes_to_an_end(void **state)
+TEST(a_chain_of_replicas_comes_to_an_end)
 {
   fixture f;
   char words[100];
 
-  (void)state;
   begin_search(&f, "redis://h1,h2");
   breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
   for (int i = 0; finder_state_of(f.finder) == FINDER_LOOKING; i++) {
@@ -313,34 +296,9 @@ static bool finds(failing_heap *heap, void *data)
   return is_found;
 }
 
-static void refused_memory_is_survived(void **state)
+TEST(refused_memory_is_survived)
 {
-  (void)state;
   failing_heap_try_all(finds, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_seed_is_asked_its_role),
-    cmocka_unit_test(a_primary_that_most_follow_is_taken_at_once),
-    cmocka_unit_test(a_lonely_primary_is_taken_when_nobody_else_speaks_up),
-    cmocka_unit_test(a_lonely_primary_is_taken_when_all_others_have_spoken),
-    cmocka_unit_test(a_former_primary_without_replicas_does_not_win),
-    cmocka_unit_test(of_primaries_with_as_many_replicas_the_higher_offset_wins),
-    cmocka_unit_test(who_reads_along_without_a_port_is_no_replica),
-    cmocka_unit_test(whom_replicas_follow_is_asked_too),
-    cmocka_unit_test(who_was_named_once_is_asked_again_when_the_seeds_are_gone),
-    cmocka_unit_test(replicas_alone_are_none),
-    cmocka_unit_test(a_primary_that_answers_nothing_does_not_keep_a_search_going),
-    cmocka_unit_test(where_answers_take_long_others_get_as_long),
-    cmocka_unit_test(who_keeps_its_role_to_itself_is_taken_where_there_is_no_better),
-    cmocka_unit_test(those_that_keep_it_to_themselves_take_turns),
-    cmocka_unit_test(a_sentinel_among_the_seeds_is_named),
-    cmocka_unit_test(a_hostile_answer_spoils_only_its_own_scout),
-    cmocka_unit_test(thousands_of_replicas_are_a_fault),
-    cmocka_unit_test(a_chain_of_replicas_comes_to_an_end),
-    cmocka_unit_test(refused_memory_is_survived),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/finder.c, finder_addresses.c - who is sent when, who is called home, what is said
  * when nothing is found; numbers of scouts are used again, and what comes late does no harm. */
+#include "tests.h"
 #include "finder_fixture.h"
 
 #define PRIMARY "['master' 1 [['r1' '6379' '1']['r2' '6379' '1']['r3' '6379' '1']" \
@@ -17,11 +18,10 @@ static void begin_many(fixture *f, int count)
   begin(f, url);
 }
 
-static void a_search_begins_only_when_asked_and_once(void **state)
+TEST(a_search_begins_only_when_asked_and_once)
 {
   fixture f;
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   pump(&f);
   assert_int_equal(f.sent, 0);
@@ -34,11 +34,10 @@ static void a_search_begins_only_when_asked_and_once(void **state)
   end(&f);
 }
 
-static void of_many_some_go_at_once_and_the_others_one_by_one(void **state)
+TEST(of_many_some_go_at_once_and_the_others_one_by_one)
 {
   fixture f;
 
-  (void)state;
   begin_many(&f, 8);
   search(&f);
   assert_int_equal(f.sent, 5);
@@ -53,11 +52,10 @@ static void of_many_some_go_at_once_and_the_others_one_by_one(void **state)
   end(&f);
 }
 
-static void who_comes_back_with_nothing_is_followed_at_once(void **state)
+TEST(who_comes_back_with_nothing_is_followed_at_once)
 {
   fixture f;
 
-  (void)state;
   begin_many(&f, 8);
   search(&f);
   breaks(&f, f.last, DIBS_ERR_UNREACHABLE, "no");
@@ -67,12 +65,11 @@ static void who_comes_back_with_nothing_is_followed_at_once(void **state)
   end(&f);
 }
 
-static void searches_begin_with_another_seed_each_time(void **state)
+TEST(searches_begin_with_another_seed_each_time)
 {
   char first[4][300];
   fixture f;
 
-  (void)state;
   begin(&f, "redis://h1,h2,h3");
   for (size_t i = 0; i < 4; i++) {
     const server_url *url;
@@ -94,12 +91,11 @@ static void searches_begin_with_another_seed_each_time(void **state)
 }
 
 /* Twenty seeds say nothing at all; the one that does is behind them. */
-static void when_all_are_out_the_one_out_longest_makes_room(void **state)
+TEST(when_all_are_out_the_one_out_longest_makes_room)
 {
   fixture f;
   bool is_there = false;
 
-  (void)state;
   begin_many(&f, 20);
   search(&f);
   for (int i = 0; i < 100 && !is_there; i++) {
@@ -115,12 +111,11 @@ static void when_all_are_out_the_one_out_longest_makes_room(void **state)
   end(&f);
 }
 
-static void all_come_home_when_one_has_found_it(void **state)
+TEST(all_come_home_when_one_has_found_it)
 {
   fixture f;
   int scout;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2,h3");
   says(&f, "h1:6379", PRIMARY);
   assert_int_equal(finder_state_of(f.finder), FINDER_FOUND);
@@ -131,7 +126,7 @@ static void all_come_home_when_one_has_found_it(void **state)
 }
 
 /* The owner has not yet closed the old ones when the next search begins. */
-static void numbers_are_not_used_again_before_their_scouts_are_home(void **state)
+TEST(numbers_are_not_used_again_before_their_scouts_are_home)
 {
   const server_url *url;
   fixture f;
@@ -139,7 +134,6 @@ static void numbers_are_not_used_again_before_their_scouts_are_home(void **state
   resp_reply *reply;
   request out;
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   request_init(&out, &f.own_memory);
   reply = reply_of(&f, PRIMARY);
@@ -169,14 +163,13 @@ static void numbers_are_not_used_again_before_their_scouts_are_home(void **state
   end(&f);
 }
 
-static void an_answer_to_no_question_and_a_fault_of_nobody_are_passed_over(void **state)
+TEST(an_answer_to_no_question_and_a_fault_of_nobody_are_passed_over)
 {
   const server_url *url;
   fixture f;
   int scout;
   resp_reply *reply;
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   reply = reply_of(&f, PRIMARY);
   finder_begin(f.finder, INSTANT_NEVER, f.now);
@@ -189,23 +182,21 @@ static void an_answer_to_no_question_and_a_fault_of_nobody_are_passed_over(void 
   end(&f);
 }
 
-static void one_question_is_asked_at_a_time(void **state)
+TEST(one_question_is_asked_at_a_time)
 {
   fixture f;
   char words[100];
 
-  (void)state;
   begin_search(&f, "redis://h1,h2");
   question_read(&f, scout_that_is_at(&f, "h1:6379"), words, sizeof(words));
   assert_string_equal(words, "");
   end(&f);
 }
 
-static void what_is_known_when_time_is_up_is_the_result(void **state)
+TEST(what_is_known_when_time_is_up_is_the_result)
 {
   fixture f;
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   finder_begin(f.finder, instant_add(f.now, SPAN_MS(50)), f.now);
   pump(&f);
@@ -222,11 +213,10 @@ static void what_is_known_when_time_is_up_is_the_result(void **state)
   end(&f);
 }
 
-static void the_fault_that_tells_most_is_told(void **state)
+TEST(the_fault_that_tells_most_is_told)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2,h3,[::1]:7000");
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "h1:6379: Connection refused");
   breaks(&f, "h2:6379", DIBS_ERR_AUTH, "the server refuses AUTH: \"WRONGPASS\"");
@@ -243,12 +233,11 @@ static void the_fault_that_tells_most_is_told(void **state)
   end(&f);
 }
 
-static void an_address_is_not_said_twice(void **state)
+TEST(an_address_is_not_said_twice)
 {
   const char *words;
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2");
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "h1:6379: Connection refused");
   breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, NULL);
@@ -257,13 +246,12 @@ static void an_address_is_not_said_twice(void **state)
   end(&f);
 }
 
-static void long_words_are_cut(void **state)
+TEST(long_words_are_cut)
 {
   char words[2000];
   const char *told;
   fixture f;
 
-  (void)state;
   memset(words, 'w', sizeof(words) - 1);
   words[sizeof(words) - 1] = 0;
   begin_search(&f, "redis://h1,h2");
@@ -275,11 +263,10 @@ static void long_words_are_cut(void **state)
   end(&f);
 }
 
-static void a_result_is_taken_once(void **state)
+TEST(a_result_is_taken_once)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis://h1,h2");
   assert_null(finder_take_primary(f.finder));
   says(&f, "h1:6379", PRIMARY);
@@ -291,11 +278,10 @@ static void a_result_is_taken_once(void **state)
   end(&f);
 }
 
-static void learned_addresses_are_asked_behind_the_seeds(void **state)
+TEST(learned_addresses_are_asked_behind_the_seeds)
 {
   fixture f;
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   finder_learn(f.finder, "h3", 7000);
   finder_learn(f.finder, "h3", 7000);           /* once is enough */
@@ -310,13 +296,12 @@ static void learned_addresses_are_asked_behind_the_seeds(void **state)
   end(&f);
 }
 
-static void of_learned_addresses_the_latest_are_kept(void **state)
+TEST(of_learned_addresses_the_latest_are_kept)
 {
   fixture f;
   char host[16];
   bool is_asked[200] = { false };
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   for (int i = 0; i < 200; i++) {
     snprintf(host, sizeof(host), "n%d", i);
@@ -337,13 +322,12 @@ static void of_learned_addresses_the_latest_are_kept(void **state)
 }
 
 /* Learning goes on while scouts are out and a result is lent: what is lent stays. */
-static void what_is_lent_is_not_forgotten(void **state)
+TEST(what_is_lent_is_not_forgotten)
 {
   const server_url *primary;
   fixture f;
   char host[16];
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   finder_learn(f.finder, "old", 6379);
   search(&f);
@@ -364,7 +348,7 @@ static void what_is_lent_is_not_forgotten(void **state)
 }
 
 /* The search is over; the owner has not closed that connection yet. */
-static void the_url_of_a_scout_on_its_way_home_is_not_forgotten(void **state)
+TEST(the_url_of_a_scout_on_its_way_home_is_not_forgotten)
 {
   const server_url *url;
   const server_url *lent = NULL;
@@ -374,7 +358,6 @@ static void the_url_of_a_scout_on_its_way_home_is_not_forgotten(void **state)
   int scout;
   request out;
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   request_init(&out, &f.own_memory);
   reply = reply_of(&f, PRIMARY);
@@ -397,7 +380,7 @@ static void the_url_of_a_scout_on_its_way_home_is_not_forgotten(void **state)
   end(&f);
 }
 
-static void no_memory_to_ask_is_told(void **state)
+TEST(no_memory_to_ask_is_told)
 {
   const server_url *url;
   fixture f;
@@ -405,7 +388,6 @@ static void no_memory_to_ask_is_told(void **state)
   request out;
   resp_reply *reply;
 
-  (void)state;
   begin(&f, "redis://h1,h2");
   request_init(&out, &f.memory);
   finder_begin(f.finder, instant_add(f.now, SPAN_MS(100)), f.now);
@@ -422,28 +404,4 @@ static void no_memory_to_ask_is_told(void **state)
   end(&f);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_search_begins_only_when_asked_and_once),
-    cmocka_unit_test(of_many_some_go_at_once_and_the_others_one_by_one),
-    cmocka_unit_test(who_comes_back_with_nothing_is_followed_at_once),
-    cmocka_unit_test(searches_begin_with_another_seed_each_time),
-    cmocka_unit_test(when_all_are_out_the_one_out_longest_makes_room),
-    cmocka_unit_test(all_come_home_when_one_has_found_it),
-    cmocka_unit_test(numbers_are_not_used_again_before_their_scouts_are_home),
-    cmocka_unit_test(an_answer_to_no_question_and_a_fault_of_nobody_are_passed_over),
-    cmocka_unit_test(one_question_is_asked_at_a_time),
-    cmocka_unit_test(what_is_known_when_time_is_up_is_the_result),
-    cmocka_unit_test(the_fault_that_tells_most_is_told),
-    cmocka_unit_test(an_address_is_not_said_twice),
-    cmocka_unit_test(long_words_are_cut),
-    cmocka_unit_test(a_result_is_taken_once),
-    cmocka_unit_test(learned_addresses_are_asked_behind_the_seeds),
-    cmocka_unit_test(of_learned_addresses_the_latest_are_kept),
-    cmocka_unit_test(what_is_lent_is_not_forgotten),
-    cmocka_unit_test(the_url_of_a_scout_on_its_way_home_is_not_forgotten),
-    cmocka_unit_test(no_memory_to_ask_is_told),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

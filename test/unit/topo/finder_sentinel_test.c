@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/finder_sentinel.c - the primary that sentinels agree on: the latest promotion
  * counts, whoever is cut off, asleep, reached by two names, or back without memory. */
+#include "tests.h"
 #include "finder_fixture.h"
 
 #define THREE "redis+sentinel://s1,s2,s3/orders/0"
@@ -43,11 +44,10 @@ static void begin_believing(fixture *f, int epoch, const char *host)
   expect_primary(f, where);
 }
 
-static void a_majority_is_enough(void **state)
+TEST(a_majority_is_enough)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);                   /* s3 says nothing, ever */
   tells(&f, S1, 4, "db1", OF_S1);
   expect_looking(&f);
@@ -56,12 +56,11 @@ static void a_majority_is_enough(void **state)
   end(&f);
 }
 
-static void the_primary_is_logged_into_as_the_url_says_and_mapped(void **state)
+TEST(the_primary_is_logged_into_as_the_url_says_and_mapped)
 {
   const server_url *url;
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://ann:secret@s1/orders/3?map=db1:6379%3E127.0.0.1:7000"
                    "&sentinel_password=other");
   tells(&f, S1, 4, "db1", "");
@@ -75,11 +74,10 @@ static void the_primary_is_logged_into_as_the_url_says_and_mapped(void **state)
   end(&f);
 }
 
-static void without_a_majority_the_others_get_a_moment(void **state)
+TEST(without_a_majority_the_others_get_a_moment)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   tells(&f, S1, 4, "db1", OF_S1);
   /* The two it names are asked too: nobody else has answered. */
@@ -91,14 +89,13 @@ static void without_a_majority_the_others_get_a_moment(void **state)
   end(&f);
 }
 
-static void others_are_logged_into_as_the_seeds_are(void **state)
+TEST(others_are_logged_into_as_the_seeds_are)
 {
   const server_url *url;
   fixture f;
   int scout;
   bool is_there = false;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://ann:secret@s1/orders/0?sentinel_user=watch"
                    "&sentinel_password=pw&map=10.0.0.2:26379%3E127.0.0.1:5000");
   tells(&f, S1, 4, "db1", OTHER("10.0.0.2"));
@@ -116,11 +113,10 @@ static void others_are_logged_into_as_the_seeds_are(void **state)
   end(&f);
 }
 
-static void the_latest_promotion_counts(void **state)
+TEST(the_latest_promotion_counts)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   tells(&f, S1, 4, "old", OF_S1);
   tells(&f, S3, 5, "new", OF_S3);
@@ -128,11 +124,10 @@ static void the_latest_promotion_counts(void **state)
   end(&f);
 }
 
-static void at_the_same_epoch_the_majority_counts(void **state)
+TEST(at_the_same_epoch_the_majority_counts)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1,s2,s3,s4,s5/orders");
   tells(&f, S1, 4, "db1", OTHER("a"));
   tells(&f, S2, 4, "db2", OTHER("b"));
@@ -141,11 +136,10 @@ static void at_the_same_epoch_the_majority_counts(void **state)
   end(&f);
 }
 
-static void nobody_votes_twice(void **state)
+TEST(nobody_votes_twice)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1,s2,s3,s4,s5/orders");
   tells(&f, S1, 4, "db1", OTHER("a"));
   tells(&f, S2, 4, "db2", OTHER("b"));
@@ -157,11 +151,10 @@ static void nobody_votes_twice(void **state)
 }
 
 /* It is cut off, together with the old primary, and so is this client now. */
-static void a_stale_sentinel_alone_is_not_believed(void **state)
+TEST(a_stale_sentinel_alone_is_not_believed)
 {
   fixture f;
 
-  (void)state;
   begin_believing(&f, 5, "new");
   search(&f);
   tells(&f, S3, 4, "old", OF_S3);
@@ -180,11 +173,10 @@ static void a_stale_sentinel_alone_is_not_believed(void **state)
 }
 
 /* A majority has not heard of it yet, one has. */
-static void an_epoch_believed_before_is_waited_for(void **state)
+TEST(an_epoch_believed_before_is_waited_for)
 {
   fixture f;
 
-  (void)state;
   begin_believing(&f, 5, "new");
   search(&f);
   tells(&f, S2, 4, "old", OF_S2);
@@ -195,11 +187,10 @@ static void an_epoch_believed_before_is_waited_for(void **state)
   end(&f);
 }
 
-static void lower_epochs_are_believed_when_all_say_so(void **state)
+TEST(lower_epochs_are_believed_when_all_say_so)
 {
   fixture f;
 
-  (void)state;
   begin_believing(&f, 5, "new");             /* then the sentinels are set up anew */
   search(&f);
   tells(&f, S1, 0, "db1", OF_S1);
@@ -215,11 +206,10 @@ static void lower_epochs_are_believed_when_all_say_so(void **state)
 }
 
 /* A container came back with the first configuration: it knows nobody, so it is "all". */
-static void a_sentinel_without_memory_is_not_all(void **state)
+TEST(a_sentinel_without_memory_is_not_all)
 {
   fixture f;
 
-  (void)state;
   begin_believing(&f, 5, "new");
   search(&f);
   breaks(&f, S1, DIBS_ERR_UNREACHABLE, "no");
@@ -231,11 +221,10 @@ static void a_sentinel_without_memory_is_not_all(void **state)
 }
 
 /* As s3 and as 10.0.0.3, which the others told. */
-static void a_sentinel_reached_by_two_names_counts_once(void **state)
+TEST(a_sentinel_reached_by_two_names_counts_once)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, THREE);
   tells(&f, S3, 4, "old", OF_S3);
   breaks(&f, S1, DIBS_ERR_UNREACHABLE, "no");
@@ -248,11 +237,10 @@ static void a_sentinel_reached_by_two_names_counts_once(void **state)
 }
 
 /* GET-MASTER-ADDR tells the promoted one first, MASTER the new epoch. */
-static void an_epoch_is_never_paired_with_an_older_address(void **state)
+TEST(an_epoch_is_never_paired_with_an_older_address)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1/orders");
   says(&f, S1, "['ip' 'old' 'port' '6379' 'config-epoch' '4']");
   says(&f, S1, "['new' '6379']");
@@ -268,11 +256,10 @@ static void an_epoch_is_never_paired_with_an_older_address(void **state)
   end(&f);
 }
 
-static void what_an_acl_forbids_is_done_without(void **state)
+TEST(what_an_acl_forbids_is_done_without)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1,s2/orders");
   says(&f, S1, "-NOPERM this user has no permissions to run the 'sentinel|master' command");
   expect_asks(&f, S1, GET);
@@ -283,11 +270,10 @@ static void what_an_acl_forbids_is_done_without(void **state)
   end(&f);
 }
 
-static void an_unknown_service_is_a_fault_of_the_url(void **state)
+TEST(an_unknown_service_is_a_fault_of_the_url)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1,s2/orders");
   says(&f, S1, "-ERR No such master with that name");
   says(&f, S2, "-NOPERM no");
@@ -296,11 +282,10 @@ static void an_unknown_service_is_a_fault_of_the_url(void **state)
   end(&f);
 }
 
-static void no_sentinel_at_all_is_told(void **state)
+TEST(no_sentinel_at_all_is_told)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1/orders");
   says(&f, S1, "-ERR unknown command 'SENTINEL', with args beginning with: 'MASTER' ");
   expect_none(&f, DIBS_ERR_UNSUPPORTED,
@@ -309,7 +294,7 @@ static void no_sentinel_at_all_is_told(void **state)
 }
 
 /* Each in the place of the answer to one of the questions. */
-static void a_hostile_answer_spoils_only_its_own_scout(void **state)
+TEST(a_hostile_answer_spoils_only_its_own_scout)
 {
   static const char master[] = "['ip' 'db9' 'port' '6379' 'config-epoch' '99']";
   static const struct { int step; const char *words; } cases[] = {
@@ -333,7 +318,6 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
     { 0, "-ERR what" }, { 1, "-ERR what" }, { 2, "-ERR what" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     fixture f;
 
@@ -352,13 +336,12 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
   }
 }
 
-static void more_than_64_others_are_a_fault(void **state)
+TEST(more_than_64_others_are_a_fault)
 {
   char others[10000];
   size_t used = 0;
   fixture f;
 
-  (void)state;
   for (int i = 0; i < 65; i++)
     used += (size_t)sprintf(others + used, "['ip' 'x%d' 'port' '1']", i);
   begin_search(&f, "redis+sentinel://s1,s2/orders");
@@ -368,11 +351,10 @@ static void more_than_64_others_are_a_fault(void **state)
   end(&f);
 }
 
-static void a_hostile_epoch_is_got_rid_of_when_all_others_agree(void **state)
+TEST(a_hostile_epoch_is_got_rid_of_when_all_others_agree)
 {
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1,s2,s3/orders");
   tells(&f, S1, 2000000000, "evil", OTHER("x1") OTHER("x2"));
   tells(&f, S2, 4, "db1", OF_S2);
@@ -401,11 +383,10 @@ static void expect_listens(const fixture *f, const char *where)
   assert_string_equal(found, where);
 }
 
-static void a_sentinel_that_answered_can_be_listened_to(void **state)
+TEST(a_sentinel_that_answered_can_be_listened_to)
 {
   fixture f;
 
-  (void)state;
   begin(&f, THREE);
   expect_listens(&f, NULL);
   finder_unsubscribed(f.finder);
@@ -421,11 +402,10 @@ static void a_sentinel_that_answered_can_be_listened_to(void **state)
   end(&f);
 }
 
-static void one_that_answers_no_more_is_not_listened_to(void **state)
+TEST(one_that_answers_no_more_is_not_listened_to)
 {
   fixture f;
 
-  (void)state;
   begin_believing(&f, 4, "db1");
   expect_listens(&f, S1);
   search(&f);
@@ -436,12 +416,11 @@ static void one_that_answers_no_more_is_not_listened_to(void **state)
   end(&f);
 }
 
-static void where_one_listens_is_not_forgotten(void **state)
+TEST(where_one_listens_is_not_forgotten)
 {
   char host[16];
   fixture f;
 
-  (void)state;
   begin_search(&f, "redis+sentinel://s1/orders");
   tells(&f, S1, 4, "db1", OTHER("s2"));
   tells(&f, "s2:26379", 4, "db1", OTHER("s1"));
@@ -455,7 +434,7 @@ static void where_one_listens_is_not_forgotten(void **state)
   end(&f);
 }
 
-static void only_our_service_concerns_us(void **state)
+TEST(only_our_service_concerns_us)
 {
   static const struct { const char *payload; bool is_ours; } cases[] = {
     { "orders 10.0.0.1 6379 10.0.0.2 6379", true }, { "orders ", true },
@@ -464,7 +443,6 @@ static void only_our_service_concerns_us(void **state)
   };
   fixture f;
 
-  (void)state;
   begin(&f, THREE);
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
     assert_int_equal(finder_is_concerned(f.finder, cases[i].payload, strlen(cases[i].payload)),
@@ -497,39 +475,9 @@ static bool finds(failing_heap *heap, void *data)
   return is_found;
 }
 
-static void refused_memory_is_survived(void **state)
+TEST(refused_memory_is_survived)
 {
-  (void)state;
   failing_heap_try_all(finds, NULL);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_majority_is_enough),
-    cmocka_unit_test(the_primary_is_logged_into_as_the_url_says_and_mapped),
-    cmocka_unit_test(without_a_majority_the_others_get_a_moment),
-    cmocka_unit_test(others_are_logged_into_as_the_seeds_are),
-    cmocka_unit_test(the_latest_promotion_counts),
-    cmocka_unit_test(at_the_same_epoch_the_majority_counts),
-    cmocka_unit_test(nobody_votes_twice),
-    cmocka_unit_test(a_stale_sentinel_alone_is_not_believed),
-    cmocka_unit_test(an_epoch_believed_before_is_waited_for),
-    cmocka_unit_test(lower_epochs_are_believed_when_all_say_so),
-    cmocka_unit_test(a_sentinel_without_memory_is_not_all),
-    cmocka_unit_test(a_sentinel_reached_by_two_names_counts_once),
-    cmocka_unit_test(an_epoch_is_never_paired_with_an_older_address),
-    cmocka_unit_test(what_an_acl_forbids_is_done_without),
-    cmocka_unit_test(an_unknown_service_is_a_fault_of_the_url),
-    cmocka_unit_test(no_sentinel_at_all_is_told),
-    cmocka_unit_test(a_hostile_answer_spoils_only_its_own_scout),
-    cmocka_unit_test(more_than_64_others_are_a_fault),
-    cmocka_unit_test(a_hostile_epoch_is_got_rid_of_when_all_others_agree),
-    cmocka_unit_test(a_sentinel_that_answered_can_be_listened_to),
-    cmocka_unit_test(one_that_answers_no_more_is_not_listened_to),
-    cmocka_unit_test(where_one_listens_is_not_forgotten),
-    cmocka_unit_test(only_our_service_concerns_us),
-    cmocka_unit_test(refused_memory_is_survived),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

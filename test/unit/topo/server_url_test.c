@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/ - a server URL is understood whole or refused with a useful word, and no
  * message ever shows a password, not even one in the wrong place. */
+#include "tests.h"
 #include "topo/topo.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 
@@ -70,7 +67,7 @@ static void expect_refused(const char *url, const char *words)
   assert_int_equal(f.heap.live, 0);
 }
 
-static void each_scheme_has_its_transport(void **state)
+TEST(each_scheme_has_its_transport)
 {
   static const struct { const char *url; server_transport transport; } all[] = {
     { "redis://h", SERVER_TCP }, { "valkey://h", SERVER_TCP },
@@ -78,7 +75,6 @@ static void each_scheme_has_its_transport(void **state)
     { "unix:///run/s", SERVER_UNIX }, { "local:", SERVER_LOCAL },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     fixture f;
     expect_parsed(&f, all[i].url);
@@ -87,11 +83,10 @@ static void each_scheme_has_its_transport(void **state)
   }
 }
 
-static void where_it_is_silent_there_is_nothing(void **state)
+TEST(where_it_is_silent_there_is_nothing)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "redis://example.org");
   assert_string_equal(f.url.host, "example.org");
   assert_int_equal(f.url.port, 6379);
@@ -106,11 +101,10 @@ static void where_it_is_silent_there_is_nothing(void **state)
   end(&f);
 }
 
-static void everything_is_read(void **state)
+TEST(everything_is_read)
 {
   fixture f;
 
-  (void)state;
   expect_parsed(&f, "rediss://ann:hunter2@h.example:7000/5?prefix=app&connect_timeout=10s"
                     "&command_timeout=500ms&close_timeout=1&clock_rate_error_ppm=200"
                     "&cacert=/etc/ca.pem&cert=/etc/c.pem&key=/etc/k.pem&sni=other&note=a%20b+c");
@@ -132,7 +126,7 @@ static void everything_is_read(void **state)
   end(&f);
 }
 
-static void credentials_come_in_several_shapes(void **state)
+TEST(credentials_come_in_several_shapes)
 {
   static const struct { const char *url; const char *user; const char *password; } all[] = {
     { "redis://ann:hunter2@h", "ann", "hunter2" },
@@ -149,7 +143,6 @@ static void credentials_come_in_several_shapes(void **state)
     { "redis://\xc3\xa4:p@h", "\xc3\xa4", "p" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     fixture f;
     expect_parsed(&f, all[i].url);
@@ -163,9 +156,8 @@ static void credentials_come_in_several_shapes(void **state)
   }
 }
 
-static void it_is_shown_without_credentials(void **state)
+TEST(it_is_shown_without_credentials)
 {
-  (void)state;
   expect_shown("redis://ann:hunter2@h", "redis://h:6379/0");
   expect_shown("valkey://h:7000/3", "redis://h:7000/3");
   expect_shown("valkeys://h?db=4", "rediss://h:6379/4");
@@ -176,9 +168,8 @@ static void it_is_shown_without_credentials(void **state)
   expect_shown("local:?prefix=x", "local:");
 }
 
-static void unknown_schemes_are_refused_with_a_guess(void **state)
+TEST(unknown_schemes_are_refused_with_a_guess)
 {
-  (void)state;
   expect_refused("reddis://h", "did you mean redis://");
   expect_refused("redsi://h", "did you mean redis://");
   expect_refused("Redis://h", "did you mean redis://");
@@ -194,9 +185,8 @@ static void unknown_schemes_are_refused_with_a_guess(void **state)
   expect_refused("redis:", "\"//\"");
 }
 
-static void urls_of_several_servers_are_refused(void **state)
+TEST(urls_of_several_servers_are_refused)
 {
-  (void)state;
   expect_refused("redis://h1,h2", "names several servers");
   expect_refused("redis+cluster://h", "names several servers");
   expect_refused("redis+sentinel://:hunter2@h/s?sentinel_password=hunter2",
@@ -204,9 +194,8 @@ static void urls_of_several_servers_are_refused(void **state)
   expect_refused("redis://a redis://b redis://c", "blank or control");
 }
 
-static void unknown_options_are_refused_with_a_guess(void **state)
+TEST(unknown_options_are_refused_with_a_guess)
 {
-  (void)state;
   expect_refused("redis://h?prefx=a", "did you mean prefix");
   expect_refused("redis://h?conect_timeout=1s", "did you mean connect_timeout");
   expect_refused("redis://h?timeout=1s", "known are db, prefix");
@@ -219,11 +208,10 @@ static void unknown_options_are_refused_with_a_guess(void **state)
   expect_refused("redis://:hunter2@h?password=hunter2", "before the '@'");
 }
 
-static void only_what_looks_like_a_name_is_shown_as_one(void **state)
+TEST(only_what_looks_like_a_name_is_shown_as_one)
 {
   fixture f;
 
-  (void)state;
   expect_refused("redis://h?abcdefghijabcdefghijabcdefghijabcdefghij=1",
                  "unknown option \"abcdefghij");
   assert_int_equal(parse(&f, "redis://h?abcdefghijabcdefghijabcdefghijabcdefghijk=1"),
@@ -234,9 +222,8 @@ static void only_what_looks_like_a_name_is_shown_as_one(void **state)
                  "unknown option; known are db");
 }
 
-static void option_values_are_checked(void **state)
+TEST(option_values_are_checked)
 {
-  (void)state;
   expect_refused("redis://h?connect_timeout=soon", "connect_timeout must be a duration");
   expect_refused("redis://h?connect_timeout=0", "duration");
   expect_refused("redis://h?connect_timeout=", "duration");
@@ -251,7 +238,7 @@ static void option_values_are_checked(void **state)
   expect_refused("unix:///s?sni=x", "needs TLS");
 }
 
-static void ports_hosts_and_databases_are_checked(void **state)
+TEST(ports_hosts_and_databases_are_checked)
 {
   static const char *const ports[] = {
     "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:99999999999", "redis://h:-1",
@@ -260,7 +247,6 @@ static void ports_hosts_and_databases_are_checked(void **state)
   };
   fixture f;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
     expect_refused(ports[i], "port must be a number from 1 to 65535");
   expect_parsed(&f, "redis://h:65535");
@@ -291,9 +277,8 @@ static void ports_hosts_and_databases_are_checked(void **state)
   expect_refused("local:x", "takes no host");
 }
 
-static void odd_characters_must_be_encoded(void **state)
+TEST(odd_characters_must_be_encoded)
 {
-  (void)state;
   expect_refused("redis://h ", "blank or control");
   expect_refused("redis://h\n", "blank or control");
   expect_refused("redis://h?note=a\tb", "blank or control");
@@ -305,9 +290,8 @@ static void odd_characters_must_be_encoded(void **state)
   expect_refused("redis://:hunter2%00@h", "the password has a zero byte");
 }
 
-static void a_misplaced_password_is_not_shown(void **state)
+TEST(a_misplaced_password_is_not_shown)
 {
-  (void)state;
   expect_refused("redis://ann:hunter2", "port must be");
   expect_refused("redis://:hunter2", "host is missing");
   expect_refused("redis://ann:hunter2:6379", "brackets");
@@ -322,13 +306,12 @@ static void a_misplaced_password_is_not_shown(void **state)
   expect_refused("hunter2://h", "must begin with");
 }
 
-static void very_long_ones_are_refused(void **state)
+TEST(very_long_ones_are_refused)
 {
   static char url[6000];
   fixture f;
   size_t head = strlen("redis://h?note=");
 
-  (void)state;
   memset(url, 'x', sizeof(url));
   memcpy(url, "redis://h?note=", head);
   url[4097] = 0;
@@ -356,34 +339,13 @@ static bool parses(failing_heap *heap, void *data)
   return status == DIBS_OK;
 }
 
-static void refused_memory_leaves_nothing_behind(void **state)
+TEST(refused_memory_leaves_nothing_behind)
 {
   char tcp[] = "rediss://ann:hunter2@h:1/5?prefix=a&cacert=b&cert=c&key=d&sni=e&note=f";
   char path[] = "unix:///run/s?password=hunter2&user=u";
 
-  (void)state;
   failing_heap_try_all(parses, tcp);
   failing_heap_try_all(parses, path);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_scheme_has_its_transport),
-    cmocka_unit_test(where_it_is_silent_there_is_nothing),
-    cmocka_unit_test(everything_is_read),
-    cmocka_unit_test(credentials_come_in_several_shapes),
-    cmocka_unit_test(it_is_shown_without_credentials),
-    cmocka_unit_test(unknown_schemes_are_refused_with_a_guess),
-    cmocka_unit_test(urls_of_several_servers_are_refused),
-    cmocka_unit_test(unknown_options_are_refused_with_a_guess),
-    cmocka_unit_test(only_what_looks_like_a_name_is_shown_as_one),
-    cmocka_unit_test(option_values_are_checked),
-    cmocka_unit_test(ports_hosts_and_databases_are_checked),
-    cmocka_unit_test(odd_characters_must_be_encoded),
-    cmocka_unit_test(a_misplaced_password_is_not_shown),
-    cmocka_unit_test(very_long_ones_are_refused),
-    cmocka_unit_test(refused_memory_leaves_nothing_behind),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

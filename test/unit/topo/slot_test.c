@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/slot.c, topo/slot_map.c - the slot of a key is the server's; maps and
  * redirects are understood as nodes of all versions write them, or not taken at all. */
+#include "tests.h"
 #include "topo/topo.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "failing_heap.h"
 #include "wire_words.h"
@@ -19,9 +16,8 @@
 
 static uint16_t slot_of(const char *key) { return slot_of_key(key, strlen(key)); }
 
-static void slots_are_those_that_servers_compute(void **state)
+TEST(slots_are_those_that_servers_compute)
 {
-  (void)state;
   assert_int_equal(slot_of("123456789"), 0x31c3);
   assert_int_equal(slot_of("foo"), 12182);
   assert_int_equal(slot_of("bar"), 5061);
@@ -30,9 +26,8 @@ static void slots_are_those_that_servers_compute(void **state)
   assert_int_equal(slot_of_key("\0\xff\x80{", 4), 6919);
 }
 
-static void only_the_first_tag_counts_and_an_empty_one_is_none(void **state)
+TEST(only_the_first_tag_counts_and_an_empty_one_is_none)
 {
-  (void)state;
   assert_int_equal(slot_of("{user1000}.following"), slot_of("user1000"));
   assert_int_equal(slot_of("a{bar}{foo}"), slot_of("bar"));
   assert_int_equal(slot_of("foo{{bar}}zap"), slot_of("{bar"));
@@ -57,9 +52,8 @@ static void expect_redirect(const char *error, bool is_ask, int at, const char *
   assert_int_equal(r.port, port);
 }
 
-static void redirects_are_understood_in_every_form(void **state)
+TEST(redirects_are_understood_in_every_form)
 {
-  (void)state;
   expect_redirect("MOVED 3999 127.0.0.1:6381", false, 3999, "127.0.0.1", 6381);
   expect_redirect("-MOVED 3999 127.0.0.1:6381", false, 3999, "127.0.0.1", 6381);
   expect_redirect("ASK 16383 db-2.example:1", true, 16383, "db-2.example", 1);
@@ -70,7 +64,7 @@ static void redirects_are_understood_in_every_form(void **state)
   expect_redirect("MOVED 1 [::1]:7000", false, 1, "::1", 7000);
 }
 
-static void anything_else_is_no_redirect(void **state)
+TEST(anything_else_is_no_redirect)
 {
   static const char *const all[] = {
     "", "-", "MOVED", "MOVED ", "MOVED 1", "MOVED 1 ", "MOVED 1 h", "MOVED 1 h:", "MOVED 1 h:0",
@@ -80,19 +74,17 @@ static void anything_else_is_no_redirect(void **state)
   };
   redirect r;
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
     if (redirect_read(all[i], strlen(all[i]), &r))
       fail_msg("\"%s\" is taken", all[i]);
 }
 
-static void a_host_of_256_bytes_is_no_redirect(void **state)
+TEST(a_host_of_256_bytes_is_no_redirect)
 {
   char error[300] = "MOVED 1 ";
   size_t start = strlen(error);
   redirect r;
 
-  (void)state;
   memset(error + start, 'h', 256);
   memcpy(error + start + 255, ":7000", 5);
   assert_true(redirect_read(error, start + 260, &r));
@@ -159,11 +151,10 @@ static void expect_serves(const fixture *f, int at, const char *host, int port)
   "['id' 'x' 'port' " port " 'ip' '" host "' 'endpoint' '" host "' 'role' '" role "'" \
   " 'replication-offset' 7 'health' '" health "']"
 
-static void shards_tell_who_serves_which_slot(void **state)
+TEST(shards_tell_who_serves_which_slot)
 {
   fixture f;
 
-  (void)state;
   hear_shards(&f, "[['slots' [0 5460 16383 16383] 'nodes' ["
                   NODE("10.0.0.4", "7003", "replica", "online")
                   NODE("10.0.0.1", "7000", "master", "online") "]]"
@@ -183,11 +174,10 @@ static void shards_tell_who_serves_which_slot(void **state)
   end(&f);
 }
 
-static void a_shard_without_a_healthy_primary_has_nobody(void **state)
+TEST(a_shard_without_a_healthy_primary_has_nobody)
 {
   fixture f;
 
-  (void)state;
   hear_shards(&f, "[['slots' [0 5] 'nodes' [" NODE("a", "1", "master", "fail")
                   NODE("b", "2", "replica", "online") "]]"
                   "['slots' [6 9] 'nodes' [" NODE("c", "3", "master", "fail")
@@ -219,9 +209,8 @@ static void expect_address(const char *addresses, bool is_tls, const char *host,
   end(&f);
 }
 
-static void endpoints_come_before_addresses(void **state)
+TEST(endpoints_come_before_addresses)
 {
-  (void)state;
   expect_address("'port' 7 'ip' '10.0.0.1' 'endpoint' 'db1' 'hostname' 'db1'", false, "db1", 7);
   expect_address("'port' 7 'ip' '10.0.0.1' 'endpoint' ~", false, "", 7);
   expect_address("'port' 7 'ip' '10.0.0.1' 'endpoint' ''", false, "", 7);
@@ -230,23 +219,21 @@ static void endpoints_come_before_addresses(void **state)
   expect_address("'port' 7 'ip' ''", false, "", 7);
 }
 
-static void the_port_fits_the_transport(void **state)
+TEST(the_port_fits_the_transport)
 {
-  (void)state;
   expect_address("'port' 7 'tls-port' 8 'ip' 'a'", false, "a", 7);
   expect_address("'port' 7 'tls-port' 8 'ip' 'a'", true, "a", 8);
   expect_address("'tls-port' 8 'ip' 'a'", false, "a", 8);
   expect_address("'port' 7 'ip' 'a'", true, "a", 7);
 }
 
-static void a_primary_without_a_port_or_an_address_is_nobody(void **state)
+TEST(a_primary_without_a_port_or_an_address_is_nobody)
 {
   static const char *const all[] = {
     "'ip' 'a'", "'port' 0 'ip' 'a'", "'port' '7' 'ip' 'a'", "'port' 7", "'port' 7 'ip' 'a b'",
     "'port' 7 'ip' 7",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     fixture f;
     shard_of(&f, all[i], false);
@@ -255,11 +242,10 @@ static void a_primary_without_a_port_or_an_address_is_nobody(void **state)
   }
 }
 
-static void slots_tell_who_serves_which_slot(void **state)
+TEST(slots_tell_who_serves_which_slot)
 {
   fixture f;
 
-  (void)state;
   hear(&f, "[[0 5460 ['10.0.0.1' 7000 'id' []] ['10.0.0.4' 7003 'id']]"
            " [5461 10922 [~ 7001 'id' ['ip' '10.0.0.2']]]"
            " [10923 10923 ['?' 7002 'id' ['ip' '10.0.0.3']]]"
@@ -277,11 +263,10 @@ static void slots_tell_who_serves_which_slot(void **state)
   end(&f);
 }
 
-static void a_cluster_that_serves_nothing_is_an_empty_map(void **state)
+TEST(a_cluster_that_serves_nothing_is_an_empty_map)
 {
   fixture f;
 
-  (void)state;
   hear_shards(&f, "[]", false);
   assert_int_equal(f.map.node_count, 0);
   assert_int_equal(f.map.node_of[0], SLOT_UNSERVED);
@@ -289,7 +274,7 @@ static void a_cluster_that_serves_nothing_is_an_empty_map(void **state)
   end(&f);
 }
 
-static void what_is_no_map_is_not_taken(void **state)
+TEST(what_is_no_map_is_not_taken)
 {
   static const char *const shards[] = {
     "'x'", "7", "~", "[7]", "[[]]", "[['slots' [] 'nodes' 7]]", "[['slots' [0 1]]]",
@@ -302,7 +287,6 @@ static void what_is_no_map_is_not_taken(void **state)
     "[[4 3 ['a' 7]]]", "[[0 '1' ['a' 7]]]", "[[0 1 [7 7]]]", "[[0 1 ['a' 7]] [5]]",
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(shards) / sizeof(shards[0]); i++) {
     fixture f;
     hear(&f, shards[i]);
@@ -319,9 +303,8 @@ static void what_is_no_map_is_not_taken(void **state)
   }
 }
 
-static void a_map_of_more_than_1000_nodes_is_not_taken(void **state)
+TEST(a_map_of_more_than_1000_nodes_is_not_taken)
 {
-  (void)state;
   for (int count = 1000; count <= 1001; count++) {
     char *words = calloc(1, (size_t)count * 32 + 3);
     size_t used = 1;
@@ -350,35 +333,13 @@ static bool read_a_map(failing_heap *heap, void *data)
   return is_fine;
 }
 
-static void refused_memory_leaves_no_map(void **state)
+TEST(refused_memory_leaves_no_map)
 {
   fixture f;
 
-  (void)state;
   hear(&f, "[[0 1 ['a' 7]] [2 3 ['b' 8]]]");
   failing_heap_try_all(read_a_map, &f);
   end(&f);
 }
 
-int main(void)
-{
-  const struct CMUnitTest all[] = {
-    cmocka_unit_test(slots_are_those_that_servers_compute),
-    cmocka_unit_test(only_the_first_tag_counts_and_an_empty_one_is_none),
-    cmocka_unit_test(redirects_are_understood_in_every_form),
-    cmocka_unit_test(anything_else_is_no_redirect),
-    cmocka_unit_test(a_host_of_256_bytes_is_no_redirect),
-    cmocka_unit_test(shards_tell_who_serves_which_slot),
-    cmocka_unit_test(a_shard_without_a_healthy_primary_has_nobody),
-    cmocka_unit_test(endpoints_come_before_addresses),
-    cmocka_unit_test(the_port_fits_the_transport),
-    cmocka_unit_test(a_primary_without_a_port_or_an_address_is_nobody),
-    cmocka_unit_test(slots_tell_who_serves_which_slot),
-    cmocka_unit_test(a_cluster_that_serves_nothing_is_an_empty_map),
-    cmocka_unit_test(what_is_no_map_is_not_taken),
-    cmocka_unit_test(a_map_of_more_than_1000_nodes_is_not_taken),
-    cmocka_unit_test(refused_memory_leaves_no_map),
-  };
-
-  return cmocka_run_group_tests(all, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

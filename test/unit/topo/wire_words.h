@@ -4,15 +4,12 @@
 #ifndef WIRE_WORDS_H
 #define WIRE_WORDS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/base.h"
 

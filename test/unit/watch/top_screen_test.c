@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: the screen of dibs top - what keys do, which name is chosen while the list changes, and
  * what is drawn on a screen of any size. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,18 +139,16 @@ static int end(void **state)
 
 /* ---- tests ---- */
 
-static void the_first_line_sums_up(void **state)
+TEST(the_first_line_sums_up)
 {
-  (void)state;
   assert_non_null(strstr(cells[0], "dibs top  3 servers ok  50 held  0 waiting  oldest -"
                                    "  lost/min -  18:04:11  redis://locks:6379"));
   assert_non_null(strstr(cells[1], "by name, 50 names"));
   assert_non_null(strstr(cells[LINES - 1], "q quit"));
 }
 
-static void the_server_is_cut_to_the_line(void **state)
+TEST(the_server_is_cut_to_the_line)
 {
-  (void)state;
   columns = 86;
   draw();
   assert_non_null(strstr(cells[0], "18:04:11  redis://"));
@@ -166,9 +162,8 @@ static void the_server_is_cut_to_the_line(void **state)
   assert_null(strstr(cells[0], "redis"));
 }
 
-static void keys_choose_a_name_and_the_page_follows(void **state)
+TEST(keys_choose_a_name_and_the_page_follows)
 {
-  (void)state;
   assert_string_equal(screen.chosen, "n-00");
   assert_int_equal(chosen_line, 3);
   type(TOP_KEY_DOWN);
@@ -188,9 +183,8 @@ static void keys_choose_a_name_and_the_page_follows(void **state)
   assert_string_equal(screen.chosen, "n-00");
 }
 
-static void the_chosen_name_stays_while_the_list_changes(void **state)
+TEST(the_chosen_name_stays_while_the_list_changes)
 {
-  (void)state;
   type(TOP_KEY_DOWN);
   type(TOP_KEY_DOWN);
   names_from(2, 3);
@@ -208,9 +202,8 @@ static void the_chosen_name_stays_while_the_list_changes(void **state)
   assert_int_equal(screen.input, TOP_KEYS);
 }
 
-static void a_break_has_to_be_confirmed_for_the_name_that_was_shown(void **state)
+TEST(a_break_has_to_be_confirmed_for_the_name_that_was_shown)
 {
-  (void)state;
   type(TOP_KEY_DOWN);
   type('b');
   assert_true(shows("Two programs may believe"));
@@ -225,9 +218,8 @@ static void a_break_has_to_be_confirmed_for_the_name_that_was_shown(void **state
   assert_int_equal(screen.chosen_fence, 101);
 }
 
-static void what_has_no_holder_or_several_is_not_broken(void **state)
+TEST(what_has_no_holder_or_several_is_not_broken)
 {
-  (void)state;
   reading.table.rows[0].holders = 2;
   draw();
   type('b');
@@ -235,11 +227,10 @@ static void what_has_no_holder_or_several_is_not_broken(void **state)
   assert_true(shows("only a single holder with a fence"));
 }
 
-static void anything_but_yes_breaks_nothing(void **state)
+TEST(anything_but_yes_breaks_nothing)
 {
   static const char *const words[] = { "", "y", "Yes", "yesyes", "no" };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
     type('b');
     type_words(words[i]);
@@ -255,9 +246,8 @@ static void anything_but_yes_breaks_nothing(void **state)
   assert_int_equal(type(TOP_KEY_ENTER), TOP_BREAKS);
 }
 
-static void a_filter_shows_what_contains_it(void **state)
+TEST(a_filter_shows_what_contains_it)
 {
-  (void)state;
   type('/');
   type_words("-4");
   assert_true(shows("filter: -4_"));
@@ -285,9 +275,8 @@ static void a_filter_shows_what_contains_it(void **state)
   assert_true(strlen(screen.filter) < TOP_TYPED_SIZE);
 }
 
-static void sorting_goes_around(void **state)
+TEST(sorting_goes_around)
 {
-  (void)state;
   reading.table.rows[30].waiters = 1;
   type('s');
   assert_true(shows("by held"));
@@ -299,9 +288,8 @@ static void sorting_goes_around(void **state)
   assert_string_equal(screen.chosen, "n-30");
 }
 
-static void one_name_is_looked_at(void **state)
+TEST(one_name_is_looked_at)
 {
-  (void)state;
   type(TOP_KEY_DOWN);
   assert_int_equal(type(TOP_KEY_ENTER), TOP_LOOKS);
   assert_true(shows("reading ..."));
@@ -328,9 +316,8 @@ static void one_name_is_looked_at(void **state)
   assert_int_equal(type('q'), TOP_ENDS);
 }
 
-static void a_pause_stops_the_clock(void **state)
+TEST(a_pause_stops_the_clock)
 {
-  (void)state;
   type('p');
   assert_true(shows("paused"));
   reading.at_ms += 60000;
@@ -339,9 +326,8 @@ static void a_pause_stops_the_clock(void **state)
   assert_int_equal(screen.paused_ms, 0);
 }
 
-static void without_an_answer_the_last_reading_stays(void **state)
+TEST(without_an_answer_the_last_reading_stays)
 {
-  (void)state;
   reading.is_up = false;
   reading.good_ms = NOW - 12300;
   memcpy(reading.error, "refused\x1b[2J", 12);          /* of a recording it may be anything */
@@ -351,9 +337,8 @@ static void without_an_answer_the_last_reading_stays(void **state)
   assert_true(shows("n-00"));
 }
 
-static void servers_that_are_down_are_in_the_first_line(void **state)
+TEST(servers_that_are_down_are_in_the_first_line)
 {
-  (void)state;
   reading.servers_down = 1;
   memcpy(reading.server_down, "redis://b\n", 11);        /* of a recording it may be anything */
   draw();
@@ -373,9 +358,8 @@ static void servers_that_are_down_are_in_the_first_line(void **state)
   assert_non_null(strstr(cells[0], "dibs top  50 held"));
 }
 
-static void messages_are_printable_and_end(void **state)
+TEST(messages_are_printable_and_end)
 {
-  (void)state;
   top_screen_say(&screen, "broke \x1b[31m", NOW);
   draw();
   assert_true(shows("broke \\x1b[31m"));
@@ -384,9 +368,8 @@ static void messages_are_printable_and_end(void **state)
   assert_false(shows("stale"));
 }
 
-static void a_recording_is_stepped_through_and_breaks_nothing(void **state)
+TEST(a_recording_is_stepped_through_and_breaks_nothing)
 {
-  (void)state;
   screen.recorded = 40;
   screen.number = 16;
   draw();
@@ -412,12 +395,11 @@ static void a_recording_is_stepped_through_and_breaks_nothing(void **state)
   assert_int_equal(type('q'), TOP_ENDS);
 }
 
-static void a_screen_of_any_size_is_drawn(void **state)
+TEST(a_screen_of_any_size_is_drawn)
 {
   static const int keys[] = { 'b', TOP_KEY_ESCAPE, '/', TOP_KEY_ESCAPE, '?', 'q', TOP_KEY_ENTER,
                               'q', TOP_KEY_END, TOP_KEY_HOME };
 
-  (void)state;
   about = "n-00\n\nheld by  h\n";
   for (lines = 1; lines <= LINES; lines++) {
     for (columns = 1; columns <= COLUMNS; columns += columns < 30 ? 1 : 10) {
@@ -428,27 +410,4 @@ static void a_screen_of_any_size_is_drawn(void **state)
   }
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-  const struct CMUnitTest tests[] = {
-    TEST(the_first_line_sums_up),
-    TEST(the_server_is_cut_to_the_line),
-    TEST(keys_choose_a_name_and_the_page_follows),
-    TEST(the_chosen_name_stays_while_the_list_changes),
-    TEST(a_break_has_to_be_confirmed_for_the_name_that_was_shown),
-    TEST(what_has_no_holder_or_several_is_not_broken),
-    TEST(anything_but_yes_breaks_nothing),
-    TEST(a_filter_shows_what_contains_it),
-    TEST(sorting_goes_around),
-    TEST(one_name_is_looked_at),
-    TEST(a_pause_stops_the_clock),
-    TEST(without_an_answer_the_last_reading_stays),
-    TEST(servers_that_are_down_are_in_the_first_line),
-    TEST(messages_are_printable_and_end),
-    TEST(a_recording_is_stepped_through_and_breaks_nothing),
-    TEST(a_screen_of_any_size_is_drawn),
-  };
-
-  return cmocka_run_group_tests_name("screen of top", tests, NULL, NULL);
-}
+RUN_TESTS_EACH(NULL, NULL, begin, end)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: watch/top.h - what dibs top shows of a reading, in lines of any length, and the rates
  * between two readings of the totals. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+
+#include "tests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +134,10 @@ static top_reading three(void)
 
 /* ---- the table ---- */
 
-static void a_wide_line_has_all_that_is_known(void **state)
+TEST(a_wide_line_has_all_that_is_known)
 {
   top_reading r = three();
 
-  (void)state;
   r.classes = &orders;
   r.class_count = 1;
   draw(&r, 0);
@@ -162,11 +159,10 @@ static void a_wide_line_has_all_that_is_known(void **state)
   watch_free(&r.table);
 }
 
-static void colours_say_what_is_long(void **state)
+TEST(colours_say_what_is_long)
 {
   top_reading r = three();
 
-  (void)state;
   draw(&r, 0);
   assert_int_equal(style_at(0, "NAME"), TOP_HEAD);
   assert_int_equal(style_at(1, "12.4s"), TOP_WARN);
@@ -179,11 +175,10 @@ static void colours_say_what_is_long(void **state)
   watch_free(&r.table);
 }
 
-static void a_short_line_keeps_the_name_and_how_many_wait(void **state)
+TEST(a_short_line_keeps_the_name_and_how_many_wait)
 {
   top_reading r = three();
 
-  (void)state;
   for (size_t columns = 200; columns >= 1; columns--) {
     draw(&r, columns);
     assert_true(width_seen <= columns);
@@ -199,12 +194,11 @@ static void a_short_line_keeps_the_name_and_how_many_wait(void **state)
   watch_free(&r.table);
 }
 
-static void names_of_any_bytes_are_printable(void **state)
+TEST(names_of_any_bytes_are_printable)
 {
   top_reading r = { .at_ms = NOW, .class_of = class_of };
   watch_row *row;
 
-  (void)state;
   watch_walk_begin(&r.table);
   row = add(&r, "a\x1b[31m\n\xff\xe2\x80\xae");
   hold(row, 1, 1);
@@ -217,11 +211,10 @@ static void names_of_any_bytes_are_printable(void **state)
   watch_free(&r.table);
 }
 
-static void wide_characters_count_once(void **state)
+TEST(wide_characters_count_once)
 {
   top_reading r = { .at_ms = NOW, .class_of = class_of };
 
-  (void)state;
   watch_walk_begin(&r.table);
   hold(add(&r, "gr\xc3\xbc\xc3\x9f" "e:\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e:1234567890"), 1, 20000);
   watch_walk_end(&r.table);
@@ -230,7 +223,7 @@ static void wide_characters_count_once(void **state)
   watch_free(&r.table);
 }
 
-static void times_of_any_length_are_short(void **state)
+TEST(times_of_any_length_are_short)
 {
   static const struct { int64_t us; const char *text; } times[] = {
     { -1, "-" }, { 0, "<0.1ms" }, { 400, "0.4ms" }, { 27000, "27ms" }, { 12400000, "12.4s" },
@@ -238,7 +231,6 @@ static void times_of_any_length_are_short(void **state)
     { INT64_MAX, "106751991d 04:00" },
   };
 
-  (void)state;
   for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
     watch_text text = { 0 };
 
@@ -264,7 +256,7 @@ static dibs_fleet fleet_of(dibs_fleet_row *row, const dibs_fleet_row **shown, in
                        .rows = shown };
 }
 
-static void rates_are_between_two_readings(void **state)
+TEST(rates_are_between_two_readings)
 {
   dibs_fleet_row rows[2];
   const dibs_fleet_row *shown[2];
@@ -273,7 +265,6 @@ static void rates_are_between_two_readings(void **state)
   size_t count = 0;
   watch_class *all = watch_classes(&before, &after, &count);
 
-  (void)state;
   assert_int_equal(count, 1);
   assert_true(all[0].has_rates);
   assert_true(all[0].granted > 9.99 && all[0].granted < 10.01);
@@ -284,7 +275,7 @@ static void rates_are_between_two_readings(void **state)
   free(all);
 }
 
-static void without_an_earlier_reading_there_are_no_rates(void **state)
+TEST(without_an_earlier_reading_there_are_no_rates)
 {
   dibs_fleet_row rows[2];
   const dibs_fleet_row *shown[2];
@@ -295,7 +286,6 @@ static void without_an_earlier_reading_there_are_no_rates(void **state)
   watch_class *all = watch_classes(NULL, &after, &count);
   top_reading r = { .classes = all, .class_count = count };
 
-  (void)state;
   assert_false(all[0].has_rates);
   assert_int_equal(all[0].waiting, 2);
   assert_true(top_lost(&r) < 0);
@@ -307,18 +297,4 @@ static void without_an_earlier_reading_there_are_no_rates(void **state)
   assert_int_equal(count, 0);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_wide_line_has_all_that_is_known),
-    cmocka_unit_test(colours_say_what_is_long),
-    cmocka_unit_test(a_short_line_keeps_the_name_and_how_many_wait),
-    cmocka_unit_test(names_of_any_bytes_are_printable),
-    cmocka_unit_test(wide_characters_count_once),
-    cmocka_unit_test(times_of_any_length_are_short),
-    cmocka_unit_test(rates_are_between_two_readings),
-    cmocka_unit_test(without_an_earlier_reading_there_are_no_rates),
-  };
-
-  return cmocka_run_group_tests_name("top", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
