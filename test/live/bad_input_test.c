@@ -30,9 +30,8 @@ static int teardown(void **state)
   client = dibs_close(client);
   if (live_place() != LIVE_CLUSTER && live_place() != LIVE_QUORUM)
     assert_int_equal(test_server_integer(live_server, "EVAL %s 0", other_keys),
-                     test_server_integer(live_server, "EXISTS %s %s %s %s", live_key("fine"),
-                                         live_key("callback"), live_key("stale"),
-                                         live_key("sized")));
+                     test_server_integer(live_server, "EXISTS %s %s %s", live_key("fine"),
+                                         live_key("stale"), live_key("sized")));
   return live_server_teardown(state);
 }
 
@@ -353,14 +352,11 @@ TEST(a_size_that_no_record_has_is_refused_and_nothing_written)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-TEST(a_client_that_is_none_is_answered)
+TEST(what_is_missing_is_answered)
 {
-  dibs_hold *hold = NULL;
   dibs_client_info stats = { .size = 0 };
 
-  assert_int_equal(dibs_lock(NULL, "x", NULL, &hold), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_lock(client, "x", NULL, NULL), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_ping(NULL, 100, NULL), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_ping(client, -3, NULL), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_client_get_info(client, &stats), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_client_get_info(client, NULL), DIBS_ERR_ARGUMENT);
@@ -372,53 +368,6 @@ TEST(a_client_that_is_none_is_answered)
   dibs_cancel(NULL);
   assert_null(dibs_canceller_free(NULL));
   assert_null(dibs_inspection_free(NULL));
-}
-
-/* ---- inside a callback ---- */
-
-struct visit {
-  struct live_ask ask;
-  dibs_status lock, try_lock, ping, inspect, release, async;
-  dibs_client *closed;
-};
-
-static void block_in_callback(const dibs_error *error, dibs_hold *hold, void *data)
-{
-  struct visit *v = data;
-  dibs_inspection *seen = NULL;
-  dibs_hold *none = NULL;
-
-  v->lock = dibs_lock(client, "other", NULL, &none);
-  v->try_lock = dibs_try_lock(client, "other", NULL, &none);
-  v->ping = dibs_ping(client, 100, NULL);
-  v->inspect = dibs_inspect(client, dibs_text("other"), &seen);
-  v->closed = dibs_close(client);
-  v->release = dibs_release(hold);                 /* allowed: does not block here */
-  v->async = dibs_release_async(hold, NULL, NULL);
-  (void)pthread_mutex_lock(&v->ask.mutex);
-  v->ask.status = error->status;
-  v->ask.callbacks++;
-  (void)pthread_cond_broadcast(&v->ask.changed);
-  (void)pthread_mutex_unlock(&v->ask.mutex);
-}
-
-TEST(blocking_calls_in_a_callback_are_refused)
-{
-  static struct visit v;
-
-  live_ask_init(&v.ask);
-  live_expect(client, dibs_lock_async(client, "callback", NULL, block_in_callback, &v, NULL),
-              DIBS_OK);
-  assert_true(live_ask_wait(&v.ask, LIVE_LONG_MS));
-  assert_int_equal(v.ask.status, DIBS_OK);
-  assert_int_equal(v.lock, DIBS_ERR_WOULD_BLOCK);
-  assert_int_equal(v.try_lock, DIBS_ERR_WOULD_BLOCK);
-  assert_int_equal(v.ping, DIBS_ERR_WOULD_BLOCK);
-  assert_int_equal(v.inspect, DIBS_ERR_WOULD_BLOCK);
-  assert_ptr_equal(v.closed, client);
-  assert_int_equal(v.release, DIBS_OK);
-  assert_int_equal(v.async, DIBS_ERR_STALE);
-  live_expect_free(client, "callback", LIVE_LONG_MS);
 }
 
 RUN_TESTS(setup, teardown)

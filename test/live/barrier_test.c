@@ -288,18 +288,6 @@ TEST(cancelling_breaks_it_too)
   stop = dibs_canceller_free(stop);
 }
 
-TEST(a_reset_breaks_a_meeting_under_way)
-{
-  live_needs_answer(dibs_barrier_reset(client, "probe"));
-  struct party waiting;
-
-  party_begin(&waiting, client, "reset", 2, NULL);
-  expect_arrived("reset", 1);
-  live_expect(other, dibs_barrier_reset(other, "reset"), DIBS_OK);
-  expect_party(&waiting, DIBS_BROKEN);
-  live_expect(other, dibs_barrier_reset(other, "nobody's"), DIBS_OK);
-}
-
 TEST(who_was_disconnected_at_the_end_learns_that_it_passed)
 {
   live_needs_one_server();
@@ -435,7 +423,6 @@ TEST(what_is_wrong_is_said_at_once)
   info.size = sizeof(info);
   live_expect(client, dibs_barrier_get(client, "never used", &info), DIBS_ERR_NOT_SET);
   live_expect(client, dibs_barrier_get(client, "a", NULL), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_barrier_await(NULL, "a", 2, NULL, NULL), DIBS_ERR_ARGUMENT);
   test_server_command(live_server, "SET dibs:b:{text} x PX 100000");
   live_expect(client, dibs_barrier_await(client, "text", 2, NULL, NULL), DIBS_ERR_WRONG_TYPE);
 }
@@ -450,59 +437,6 @@ TEST(a_smaller_record_of_an_older_program_is_filled_as_far_as_it_goes)
   live_expect(client, dibs_barrier_await(client, "alone", 1, NULL, &info), DIBS_OK);
   assert_int_equal(info.generation, 0);
   assert_int_equal(info.parties, 0x55555555);
-}
-
-TEST(a_client_without_a_thread_waits_too)
-{
-  live_needs_answer(dibs_barrier_reset(client, "probe"));
-  dibs_options options = live_options();
-  dibs_client *bare;
-  struct party waiting, looping;
-  struct pollfd ready = { .events = POLLIN };
-
-  options.flags |= DIBS_CLIENT_NO_THREAD;
-  bare = live_open_with(live_url(), &options);
-  party_begin(&waiting, client, "bare", 2, NULL);
-  live_expect(bare, dibs_barrier_await(bare, "bare", 2, NULL, NULL), DIBS_OK);
-  expect_party(&waiting, DIBS_OK);
-  party_begin(&looping, bare, "bare", 2, NULL);
-  party_begin(&waiting, client, "bare", 2, NULL);
-  ready.fd = dibs_fd(bare);
-  while (!is_reported(&looping)) {
-    int64_t left = live_process(bare);
-    (void)poll(&ready, 1, left < 0 || left > 100 ? 100 : (int)left);
-  }
-  expect_party(&looping, DIBS_OK);
-  expect_party(&waiting, DIBS_OK);
-  bare = dibs_close(bare);
-}
-
-TEST(a_client_that_closes_tells_its_parties)
-{
-  live_needs_answer(dibs_barrier_reset(client, "probe"));
-  dibs_client *closing = live_open(live_url());
-  struct party waiting;
-
-  party_begin(&waiting, closing, "close", 2, NULL);
-  expect_arrived("close", 1);
-  closing = dibs_close(closing);
-  assert_int_equal(atomic_load(&waiting.calls), 1);
-  assert_int_equal(atomic_load(&waiting.status), DIBS_ERR_CLOSED);
-}
-
-TEST(a_forked_child_is_no_party)
-{
-  live_needs_answer(dibs_barrier_reset(client, "probe"));
-  int status = -1;
-  pid_t pid = fork();
-
-  if (pid == 0) {
-    bool is_right = dibs_barrier_await(client, "fork", 1, NULL, NULL) == DIBS_ERR_FORKED &&
-                    dibs_barrier_reset(client, "fork") == DIBS_ERR_FORKED;
-    _exit(is_right ? 0 : 1);
-  }
-  assert_int_equal(promise_waitpid(pid, &status, 0), pid);
-  assert_int_equal(status, 0);
 }
 
 RUN_TESTS(setup, teardown)

@@ -212,28 +212,6 @@ static bool never(uint64_t index, dibs_bytes element, void *data)
   return true;
 }
 
-TEST(a_key_of_another_kind_is_told_and_left)
-{
-  dibs_bytes one = dibs_text("1");
-  dibs_value *got = NULL;
-  uint64_t size;
-  bool is_done;
-
-  (void)run("HSET " NAME " f v");
-  live_expect(client, dibs_list_add(client, NAME, one, NULL), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_get(client, NAME, 0, &got), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_set(client, NAME, 0, one, &is_done), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_insert(client, NAME, 0, one, &is_done), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_remove(client, NAME, one, 0, NULL), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_remove_at(client, NAME, 0, &is_done), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_size(client, NAME, &size), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_pop_first(client, NAME, &got), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_list_range(client, NAME, 0, 0, never, NULL), DIBS_ERR_WRONG_TYPE);
-  assert_int_equal(live_faults(), 0);
-  assert_string_equal(run("HGETALL " NAME), "[f, v]");
-  clear();
-}
-
 TEST(what_cannot_be_is_refused_with_words)
 {
   dibs_bytes none = { NULL, 1 };

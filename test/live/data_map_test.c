@@ -219,37 +219,6 @@ TEST(what_cannot_be_is_refused_with_words)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-static bool never(dibs_bytes key, dibs_bytes value, void *data)
-{
-  (void)key;
-  (void)value;
-  (void)data;
-  live_fault("an entry of what is no map");
-  return true;
-}
-
-TEST(a_key_of_another_kind_is_told_and_left)
-{
-  dibs_bytes one = dibs_text("1");
-  dibs_value *got = NULL;
-  uint64_t size;
-  bool is_done;
-
-  (void)run("SET " NAME " word");
-  live_expect(client, dibs_map_put(client, NAME, one, one, NULL), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_map_put(client, NAME, one, one, &got), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_map_get(client, NAME, one, &got), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_map_remove(client, NAME, one, &got), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_map_remove_if(client, NAME, one, one, &is_done),
-              DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_map_replace(client, NAME, one, one, &is_done), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_map_size(client, NAME, &size), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_map_each(client, NAME, never, NULL), DIBS_ERR_WRONG_TYPE);
-  assert_int_equal(live_faults(), 0);
-  assert_string_equal(run("GET " NAME), "word");
-  clear();
-}
-
 /* ---- lives ---- */
 
 static bool is_gone(void *data)

@@ -101,17 +101,6 @@ TEST(what_is_there_is_taken_at_once_and_in_order)
   assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
 }
 
-TEST(it_ends_when_its_time_is_over)
-{
-  dibs_wait_options o = waiting(300, NULL);
-  dibs_value *got = (dibs_value *)(void *)&o;
-  int64_t before = live_now_ms();
-
-  live_expect(client, dibs_list_take(client, NAME, &o, &got), DIBS_TIMED_OUT);
-  assert_in_range(live_now_ms() - before, 300, 900);
-  assert_ptr_equal(got, &o);               /* outputs are set with DIBS_OK only */
-}
-
 /* The adder is another process, started before this one has threads. */
 TEST(another_process_wakes_it)
 {
@@ -210,36 +199,6 @@ TEST(what_cannot_be_is_refused)
   live_expect_words(client, "wait_ms");
   live_expect(client, dibs_list_take(client, NAME, NULL, NULL), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_list_take(NULL, NAME, NULL, &got), DIBS_ERR_ARGUMENT);
-}
-
-TEST(closing_ends_it)
-{
-  live_needs_one_view();
-  struct taking t = { .client = live_open(live_url()) };
-
-  forget_looks();
-  take_begin(&t);
-  expect_looks(2);
-  assert_null(dibs_close(t.client));
-  assert_int_equal(pthread_join(t.thread, NULL), 0);
-  assert_int_equal(t.status, DIBS_ERR_CLOSED);
-}
-
-TEST(a_client_without_threads_waits_in_its_caller)
-{
-  dibs_options o = live_options();
-  dibs_wait_options limit = waiting(100, NULL);
-  dibs_value *got = NULL;
-  dibs_client *quiet;
-
-  o.flags |= DIBS_CLIENT_NO_THREAD;
-  quiet = live_open_with(live_url(), &o);
-  live_expect(quiet, dibs_list_take(quiet, NAME, &limit, &got), DIBS_TIMED_OUT);
-  (void)run("RPUSH " NAME " a");
-  live_expect(quiet, dibs_list_take(quiet, NAME, &limit, &got), DIBS_OK);
-  assert_string_equal(got->bytes, "a");
-  got = dibs_value_free(got);
-  assert_null(dibs_close(quiet));
 }
 
 /* ---- with faults ---- */

@@ -255,19 +255,6 @@ TEST(a_leader_is_seen_as_soon_as_its_campaign_returns)
   expect_leader(other, "first", NULL, epoch);
 }
 
-TEST(a_try_does_not_wait_for_the_end_of_another)
-{
-  dibs_hold *hold = lead(client, "try", "a"), *none = NULL;
-
-  live_expect_refused(other, acquire_now(other, DIBS_LEAD("try", "b"), NULL, &none),
-                      DIBS_BUSY);
-  assert_null(none);
-  live_expect(client, dibs_release(hold), DIBS_OK);
-  live_expect(other, acquire_now(other, DIBS_LEAD("try", "b"), NULL, &none), DIBS_OK);
-  expect_leader(client, "try", "b", dibs_hold_fence(none));
-  live_expect(other, dibs_release(none), DIBS_OK);
-}
-
 TEST(a_plain_lock_of_the_same_name_leads_without_a_value)
 {
   dibs_hold *hold = live_lock(client, "plain", 30000), *none = NULL;

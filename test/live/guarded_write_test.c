@@ -159,30 +159,6 @@ TEST(fences_rise_also_when_the_key_of_the_lock_is_gone)
 
 /* ---- what a guarded write does ---- */
 
-TEST(each_guarded_write_writes_and_is_refused_when_older)
-{
-  live_needs_keys();
-  const dibs_field fields[] = { { "name", "Anna", 4 }, { "empty", NULL, 0 } };
-  const char *const names[] = { "name" };
-  int64_t sum = 0;
-
-  live_expect(far, dibs_guarded_hset(far, "person", 5, fields, 2), DIBS_OK);
-  assert_string_equal(test_server_command(live_server, "HGET person name"), "Anna");
-  live_expect_refused(far, dibs_guarded_hset(far, "person", 4, fields, 2), DIBS_FENCED);
-  live_expect_refused(far, dibs_guarded_hdel(far, "person", 4, names, 1), DIBS_FENCED);
-  live_expect(far, dibs_guarded_hdel(far, "person", 6, names, 1), DIBS_OK);
-  assert_string_equal(test_server_command(live_server, "HGETALL person"), "[empty, ]");
-  live_expect_refused(far, dibs_guarded_del(far, "person", 5), DIBS_FENCED);
-  live_expect(far, dibs_guarded_del(far, "person", 6), DIBS_OK);
-  assert_int_equal(test_server_integer(live_server, "EXISTS person"), 0);
-  live_expect(far, dibs_guarded_incr(far, "person", 6, -7, &sum), DIBS_OK);
-  assert_int_equal(sum, -7);
-  live_expect_refused(far, dibs_guarded_incr(far, "person", 5, 1, &sum), DIBS_FENCED);
-  assert_int_equal(sum, -7);
-  live_expect(far, dibs_guarded_incr(far, "person", 6, 1, NULL), DIBS_OK);
-  assert_string_equal(stored("person"), "-6");
-}
-
 /* ---- reads ---- */
 
 /* With `field`, of a hash. NULL `wanted`: there is no value. */
@@ -258,7 +234,6 @@ TEST(a_read_that_is_refused_says_why_and_sets_nothing)
   live_expect(far, dibs_guarded_set(far, "big", 1, big, DIBS_DATA_MAX + 1, 0), DIBS_OK);
   REFUSES(dibs_guarded_get(far, "big", &value, &fence), DIBS_ERR_UNSUPPORTED, "1048577");
 #undef REFUSES
-  assert_int_equal(dibs_guarded_get(NULL, "k", &value, &fence), DIBS_ERR_ARGUMENT);
   assert_null(value);
   assert_true(fence == 77);
   live_expect(far, dibs_guarded_set(far, "big", 1, big, DIBS_DATA_MAX, 0), DIBS_OK);
@@ -320,24 +295,6 @@ TEST(values_are_bytes_and_may_be_long)
   free(value);
 }
 
-TEST(a_server_that_forgot_the_scripts_is_told_them)
-{
-  live_needs_keys();
-  test_server_command(live_server, "SCRIPT FLUSH");
-  live_expect(far, set(far, "told", 1, "v"), DIBS_OK);
-  assert_string_equal(stored("told"), "v");
-}
-
-TEST(a_key_of_another_kind_is_told_as_such)
-{
-  live_needs_keys();
-  test_server_command(live_server, "RPUSH kind x");
-  live_expect(far, set(far, "kind", 1, "v"), DIBS_ERR_WRONG_TYPE);
-  live_expect(far, dibs_guarded_incr(far, "kind", 1, 1, NULL), DIBS_ERR_WRONG_TYPE);
-  test_server_command(live_server, "SET words two");
-  live_expect(far, dibs_guarded_incr(far, "words", 1, 1, NULL), DIBS_ERR_WRONG_TYPE);
-}
-
 TEST(bad_arguments_are_refused_and_named)
 {
   live_needs_keys();
@@ -365,7 +322,6 @@ TEST(bad_arguments_are_refused_and_named)
   REFUSES(dibs_guarded_hdel(far, "bad", 1, null_name, 1), "name");
   REFUSES(dibs_guarded_hdel(far, "bad", 1, null_name, 0), "count");
 #undef REFUSES
-  assert_int_equal(dibs_guarded_del(NULL, "bad", 1), DIBS_ERR_ARGUMENT);
   assert_int_equal(test_server_integer(live_server, "EXISTS bad dibs:f:{bad}"), 0);
 }
 
@@ -517,20 +473,6 @@ TEST(a_read_whose_answer_was_lost_is_repeated)
   value = dibs_value_free(value);
 }
 
-TEST(a_read_without_an_answer_is_unreachable)
-{
-  live_needs_one_server();
-  dibs_value *value = NULL;
-  uint64_t fence = 77;
-
-  live_expect(near, set(near, "unread", 4, "v"), DIBS_OK);
-  test_proxy_black_hole(proxy, TEST_TO_CLIENT);
-  live_expect(near, dibs_guarded_get(near, "unread", &value, &fence), DIBS_ERR_UNREACHABLE);
-  test_proxy_pass(proxy, TEST_BOTH);
-  assert_null(value);
-  assert_int_equal(fence, 77);
-}
-
 static bool has_sum(void *key)
 {
   return strcmp(stored(key), "(nil)") != 0;
@@ -565,21 +507,6 @@ TEST(a_sum_that_the_program_repeats_counts_once)
   assert_string_equal(stored("unheard"), "10");
 }
 
-TEST(a_repeated_sum_counts_once_also_behind_a_newer_fence)
-{
-  live_needs_one_server();
-  int64_t sum = 0;
-
-  sum_unheard("passed", 3, 5);
-  live_expect(far, dibs_guarded_incr(far, "passed", 4, 100, &sum), DIBS_OK);
-  assert_int_equal(sum, 105);
-  /* It is told what it did; a new one is refused. */
-  live_expect(near, dibs_guarded_incr(near, "passed", 3, 5, &sum), DIBS_OK);
-  assert_int_equal(sum, 5);
-  live_expect_refused(near, dibs_guarded_incr(near, "passed", 3, 5, &sum), DIBS_FENCED);
-  promise_kept(strcmp(stored("passed"), "105") == 0, "105 is %s", stored("passed"));
-}
-
 TEST(other_sums_go_on_beside_one_that_was_not_heard)
 {
   live_needs_one_server();
@@ -593,17 +520,6 @@ TEST(other_sums_go_on_beside_one_that_was_not_heard)
     live_expect(near, dibs_guarded_incr(near, "beside", 3, 1, NULL), DIBS_OK);
   live_expect(near, dibs_guarded_incr(near, "beside", 3, 5, &sum), DIBS_OK);
   assert_int_equal(sum, 5 + 1 + 110 + 5);
-}
-
-/* A server that stalls: what was asked is executed when the caller has long given up. */
-TEST(a_write_unheard_of_is_not_told_as_done)
-{
-  live_needs_one_server();
-  test_proxy_black_hole(proxy, TEST_BOTH);
-  live_expect(near, set(near, "never", 1, "v"), DIBS_UNKNOWN);
-  test_proxy_pass(proxy, TEST_BOTH);
-  live_expect(near, set(near, "never", 1, "w"), DIBS_OK);
-  assert_string_equal(stored("never"), "w");
 }
 
 /* ---- with a callback ---- */

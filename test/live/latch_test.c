@@ -95,7 +95,6 @@ TEST(what_cannot_be_is_refused_with_words)
 {
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
   char id[130];
-  int64_t left;
 
   memset(id, 'i', 129);
   id[129] = '\0';
@@ -122,30 +121,6 @@ TEST(what_cannot_be_is_refused_with_words)
   o.flags = 0;
   o.size = 1;
   live_expect(client, dibs_latch_await(client, NAME, &o), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_latch_set(NULL, NAME, 1), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_latch_down(NULL, NAME, 1, NULL, NULL), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_latch_count(NULL, NAME, &left), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_latch_delete(NULL, NAME), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_latch_await(NULL, NAME, NULL), DIBS_ERR_ARGUMENT);
-}
-
-TEST(a_key_of_another_kind_is_told_and_left)
-{
-  live_needs_one_view();
-  struct live_ending e;
-  int64_t left;
-
-  (void)run("HSET hash a b");
-  (void)run("SET words word");
-  live_expect(client, dibs_latch_set(client, "hash", 1), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_latch_down(client, "words", 1, NULL, NULL), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_latch_count(client, "words", &left), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_latch_delete(client, "hash"), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_latch_await(client, "hash", NULL), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_latch_await(client, "words", NULL), DIBS_ERR_WRONG_TYPE);
-  begin_at(client, "hash", &e, 0, NULL);
-  live_expect_ending(&e, DIBS_ERR_WRONG_TYPE);
-  assert_int_equal(test_server_integer(live_server, "DEL hash words"), 2);
 }
 
 /* ---- waiting ---- */
@@ -157,20 +132,6 @@ TEST(nobody_waits_for_what_is_not_armed)
   live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);
   begin_at(client, NAME, &e, 0, NULL);
   live_expect_ending(&e, DIBS_OK);
-}
-
-TEST(a_wait_ends_when_its_time_is_over)
-{
-  struct live_ending e;
-  int64_t before = live_now_ms(), took;
-
-  arm(1);
-  live_expect(client, await_ms(client, NAME, 200), DIBS_TIMED_OUT);
-  took = live_now_ms() - before;
-  assert_in_range(took, 200, 700);
-  begin_at(client, NAME, &e, 100, NULL);
-  live_expect_ending(&e, DIBS_TIMED_OUT);
-  disarm();
 }
 
 TEST(a_wait_is_cancelled_by_its_request_once)
@@ -269,26 +230,6 @@ TEST(the_channel_is_left_with_the_last_wait)
 }
 
 /* ---- callbacks, threads, processes ---- */
-
-static void call_back(const dibs_error *error, void *data)
-{
-  struct live_ending *e = data;
-
-  if (error->status != DIBS_OK ||
-      dibs_latch_await(e->client, NAME, NULL) != DIBS_ERR_WOULD_BLOCK ||
-      dibs_latch_set(e->client, NAME, 1) != DIBS_ERR_WOULD_BLOCK ||
-      dibs_latch_await_async(e->client, "another", NULL, live_note_ending, e, NULL) != DIBS_OK)
-    live_fault("a call in a callback");
-}
-
-TEST(a_callback_may_begin_a_wait_and_not_block)
-{
-  struct live_ending e = { .client = client };
-
-  live_expect(client, dibs_latch_await_async(client, NAME, NULL, call_back, &e, NULL), DIBS_OK);
-  live_expect_ending(&e, DIBS_OK);
-  assert_int_equal(live_faults(), 0);
-}
 
 struct counting {
   dibs_client *client;
@@ -456,30 +397,6 @@ TEST(closing_ends_blocked_waits_too)
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(atomic_load(&c.status), DIBS_ERR_CLOSED);
   disarm();
-}
-
-TEST(a_forked_child_is_told_that_it_is_one)
-{
-  live_needs_one_view();
-  struct live_ending e;
-  dibs_request *request;
-  int status;
-  pid_t child;
-
-  arm(1);
-  request = begin(&e);
-  child = fork();
-  if (child == 0)
-    _exit(dibs_latch_set(client, NAME, 1) == DIBS_ERR_FORKED &&
-          dibs_latch_await(client, NAME, NULL) == DIBS_ERR_FORKED &&
-          dibs_latch_await_async(client, NAME, NULL, live_note_ending, &e, NULL) ==
-            DIBS_ERR_FORKED &&
-          dibs_request_cancel(request) == DIBS_ERR_FORKED && dibs_close(client) == NULL
-            ? 0 : 1);
-  assert_int_equal(promise_waitpid(child, &status, 0), child);
-  assert_int_equal(status, 0);
-  live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
-  live_expect_ending(&e, DIBS_OK);
 }
 
 /* ---- servers that come and go ---- */

@@ -148,8 +148,6 @@ TEST(what_cannot_be_is_refused_with_words)
   live_expect(client, dibs_rate_limiter_get(client, NAME, &got, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_rate_limiter_acquire_async(client, NAME, 1, NULL, NULL, NULL, NULL),
               DIBS_ERR_ARGUMENT);
-  assert_int_equal(take(NULL, 1), DIBS_ERR_ARGUMENT);
-  assert_int_equal(acquire_ms(NULL, 1, 0), DIBS_ERR_ARGUMENT);
 }
 
 TEST(more_than_the_rate_is_refused_at_once_and_both_are_named)
@@ -164,21 +162,6 @@ TEST(more_than_the_rate_is_refused_at_once_and_both_are_named)
   begin(client, &e, 4, NULL);
   live_expect_ending(&e, DIBS_ERR_ARGUMENT);
   assert_int_equal(available_to(client), 3);
-}
-
-TEST(a_key_of_another_kind_is_told_and_left)
-{
-  dibs_rate r = rate_of(1, 1000);
-
-  (void)run("DEL " NAME);
-  (void)run("SET " NAME " word");
-  live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_RESET),
-              DIBS_ERR_WRONG_TYPE);
-  live_expect(client, take(client, 1), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, acquire_ms(client, 1, 0), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_ERR_WRONG_TYPE);
-  assert_string_equal(run("GET " NAME), "word");
-  assert_int_equal(run_integer("DEL " NAME), 1);
 }
 
 TEST(each_client_has_its_own_where_it_is_said_so)
@@ -196,23 +179,6 @@ TEST(each_client_has_its_own_where_it_is_said_so)
   live_expect(other, take(other, 2), DIBS_BUSY);
   assert_null(dibs_close(other));
   live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
-}
-
-TEST(it_is_forgotten_when_nobody_has_asked_for_long_enough)
-{
-  dibs_rate r = rate_of(2, 100);
-
-  r.keepalive_ms = 60000;
-  live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_RESET), DIBS_OK);
-  live_expect(client, take(client, 2), DIBS_OK);
-  assert_in_range(run_integer("PTTL " NAME), 50000, 60000);
-  assert_in_range(run_integer("PTTL " VALUE), 50000, 60000);
-  assert_in_range(run_integer("PTTL " PERMITS), 50000, 60000);
-  r.keepalive_ms = 100;
-  live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_UPDATE), DIBS_OK);
-  while (run_integer("EXISTS " NAME) == 1)
-    (void)poll(NULL, 0, 5);
-  live_expect(client, take(client, 1), DIBS_ERR_NOT_SET);
 }
 
 /* ---- waiting ---- */
@@ -287,42 +253,6 @@ TEST(a_limiter_that_is_deleted_ends_its_waits)
   live_expect_ending(&e, DIBS_ERR_NOT_SET);
 }
 
-TEST(a_client_without_threads_waits_in_its_caller_and_in_its_loop)
-{
-  dibs_options o = live_options();
-  dibs_client *quiet;
-  struct live_ending e;
-  struct pollfd fd;
-
-  o.flags |= DIBS_CLIENT_NO_THREAD;
-  quiet = live_open_with(live_url(), &o);
-  set(1, 200);
-  live_expect(quiet, acquire_ms(quiet, 1, 0), DIBS_OK);
-  live_expect(quiet, acquire_ms(quiet, 1, 0), DIBS_OK);
-  begin(quiet, &e, 1, NULL);
-  fd = (struct pollfd){ .fd = dibs_fd(quiet), .events = POLLIN };
-  for (int i = 0; i < 3000 && atomic_load(&e.callbacks) == 0; i++) {
-    int64_t left = live_process(quiet);
-
-    (void)poll(&fd, 1, left < 0 || left > 20 ? 20 : (int)left);
-  }
-  live_expect_ending(&e, DIBS_OK);
-  assert_null(dibs_close(quiet));
-}
-
-TEST(closing_ends_waits)
-{
-  dibs_client *mine = live_open(live_url());
-  struct live_ending e;
-
-  set(1, 60000);
-  live_expect(client, take(client, 1), DIBS_OK);
-  begin(mine, &e, 1, NULL);
-  assert_null(dibs_close(mine));
-  live_expect_ending(&e, DIBS_ERR_CLOSED);
-  assert_int_equal(run_integer("ZCARD " PERMITS), 1);
-}
-
 /* ---- answers that get lost ---- */
 
 /* Its scripts are known to the server: what goes wrong, goes wrong with the digest. */
@@ -387,24 +317,6 @@ TEST(what_was_granted_to_one_who_gave_up_comes_back)
   assert_int_equal(available_to(client), 9);
   assert_null(dibs_close(mine));
   p = test_proxy_stop(p);
-}
-
-TEST(a_server_that_stays_away_is_unreachable)
-{
-  live_needs_one_server();
-  struct live_ending e;
-  int64_t before;
-
-  client_is_impatient();
-  set(1, 300);
-  live_expect(client, take(client, 1), DIBS_OK);
-  begin(client, &e, 1, NULL);
-  before = live_now_ms();
-  test_server_kill9(live_server);
-  live_expect_ending(&e, DIBS_ERR_UNREACHABLE);
-  assert_in_range(live_now_ms() - before, 900, 4000);      /* connect_timeout_ms is 1 s */
-  test_server_restart(live_server, false);
-  live_expect(client, acquire_ms(client, 1, 0), DIBS_ERR_NOT_SET);
 }
 
 /* ---- a crowd ---- */
@@ -560,25 +472,6 @@ TEST(a_crowd_never_gets_more_than_the_rate_in_any_interval)
 }
 
 /* ---- Java's side ---- */
-
-TEST(what_java_set_and_took_counts)
-{
-  int64_t wait_ms = 0;
-  dibs_rate got = DIBS_RATE_INIT;
-
-  live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
-  (void)run("HSET " NAME " rate 3 interval 60000 keepAliveTime 0 type 0");
-  (void)run("SET " VALUE " 1");
-  (void)run("EVAL %s 1 " PERMITS, "local t = redis.call('TIME') return redis.call('ZADD', KEYS[1],"
-            "string.format('%.0f', t[1] * 1000), struct.pack('Bc0I', 16, '0123456789abcdef', 2))");
-  live_expect(client, dibs_rate_limiter_get(client, NAME, &got, NULL), DIBS_OK);
-  assert_int_equal(got.permits, 3);
-  live_expect(client, take(client, 1), DIBS_OK);
-  live_expect(client, take_or_when(client, 1, &wait_ms), DIBS_BUSY);
-  assert_in_range(wait_ms, 50000, 60000);
-  assert_string_equal(run("GET " VALUE), "0");
-  live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
-}
 
 TEST(the_dialect_of_a_client_does_not_matter)
 {
