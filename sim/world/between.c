@@ -33,7 +33,7 @@ static void ship_follow(host *h, int64_t not_before)
   int64_t due;
 
   if (h->shipped_count == 0) {
-    timers_clear(&h->sim->events, &h->ship);
+    timers_clear(&h->sim->events, &h->ship.timer);
     return;
   }
   due = shipped_at(h, 0)->due;

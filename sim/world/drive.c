@@ -243,11 +243,11 @@ static void timer_follow(drive *d)
   int64_t due;
 
   if (instant_is_never(at)) {
-    timers_clear(&sim->events, &d->timer);
+    timers_clear(&sim->events, &d->timer.timer);
     return;
   }
   due = process_true_ns(d->process, at.ns);
-  if (!timer_is_set(&d->timer) || d->timer.at.ns != due)
+  if (!timer_is_set(&d->timer.timer) || d->timer.timer.at.ns != due)
     sim_timer_set(sim, &d->timer, due);
 }
 
@@ -371,7 +371,7 @@ bool drive_wait(drive *d, drive_waiter *w, instant until)
   }
   t->waiter = NULL;
   d->waiting--;
-  timers_clear(&sim->events, &t->wake);
+  timers_clear(&sim->events, &t->wake.timer);
   thread_preempt(sim);
   return w->is_done;
 }

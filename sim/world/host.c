@@ -97,7 +97,7 @@ static void tick_follow(host *h)
   int64_t at = sim_server_next_tick_us(h->server);
 
   if (at == INT64_MAX)
-    timers_clear(&h->sim->events, &h->tick);
+    timers_clear(&h->sim->events, &h->tick.timer);
   else
     sim_timer_set(h->sim, &h->tick, (at - h->wall_us) * 1000);
 }
@@ -198,7 +198,7 @@ static void condition(host *h, sim_condition which, int64_t ms)
   if (until > h->condition_until[which])
     h->condition_until[which] = until;
   sim_server_set(h->server, which, true);
-  if (!timer_is_set(&h->up) || h->up.at.ns > until)
+  if (!timer_is_set(&h->up.timer) || h->up.timer.at.ns > until)
     if (!h->is_down)
       sim_timer_set(h->sim, &h->up, until);
 }
@@ -315,7 +315,7 @@ static void heal(host *h)
   for (int i = 0; i < h->sim->host_count; i++)
     h->apart_from[i] = 0;
   come_up(h);
-  timers_clear(&h->sim->events, &h->up);
+  timers_clear(&h->sim->events, &h->up.timer);
 }
 
 void hosts_heal(dibs_sim *sim)

@@ -116,7 +116,7 @@ void thread_ready(thread *t)
 
   if (t->is_ready)
     return;
-  timers_clear(&sim->events, &t->wake);
+  timers_clear(&sim->events, &t->wake.timer);
   t->is_ready = true;
   t->next_ready = NULL;
   if (sim->last_ready != NULL)
@@ -268,7 +268,7 @@ void process_resume(process *p)
     return;
   trace(p->sim, p, "goes on");
   p->paused_until = 0;
-  timers_clear(&p->sim->events, &p->resume);
+  timers_clear(&p->sim->events, &p->resume.timer);
 }
 
 static void ready_forget(dibs_sim *sim, const process *p)

@@ -10,7 +10,7 @@ typedef struct slot_move {
   int hash_slot;
   host *from, *to;
   int64_t until, step_ns;
-  timer timer;
+  sim_timer timer;
 } slot_move;
 
 /* ---- pictures ---- */

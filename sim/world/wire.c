@@ -25,8 +25,8 @@ static void stream_clear(stream *s)
 static void stream_follow(dibs_sim *sim, stream *s)
 {
   if (s->first == NULL)
-    timers_clear(&sim->events, &s->timer);
-  else if (!timer_is_set(&s->timer))
+    timers_clear(&sim->events, &s->timer.timer);
+  else if (!timer_is_set(&s->timer.timer))
     sim_timer_set(sim, &s->timer, s->first->due);
 }
 
@@ -181,7 +181,7 @@ void wire_reset(wire *w, const char *words)
   trace(sim, w->process, "connection %llu is reset: %s", (unsigned long long)w->number, words);
   for (int i = 0; i < 2; i++) {
     stream_clear(&w->streams[i]);
-    timers_clear(&sim->events, &w->streams[i].timer);
+    timers_clear(&sim->events, &w->streams[i].timer.timer);
   }
   if (w->server != NULL)
     host_hang_up(w);
@@ -207,10 +207,10 @@ void wire_cut_late(wire *w, int64_t ns)
       c->due = before;
     before = c->due;
   }
-  timers_clear(&sim->events, &up->timer);
+  timers_clear(&sim->events, &up->timer.timer);
   wire_send(w, UP, NULL, 0, true);
   stream_clear(&w->streams[DOWN]);
-  timers_clear(&sim->events, &w->streams[DOWN].timer);
+  timers_clear(&sim->events, &w->streams[DOWN].timer.timer);
   report_client(w, sim->now);
 }
 
@@ -220,7 +220,7 @@ void wire_end_by_server(wire *w)
 
   host_hang_up(w);
   stream_clear(&w->streams[UP]);
-  timers_clear(&sim->events, &w->streams[UP].timer);
+  timers_clear(&sim->events, &w->streams[UP].timer.timer);
   if (w->drive == NULL)
     wire_free(w);
   else

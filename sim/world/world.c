@@ -14,21 +14,22 @@ dibs_sim *sim_now;
 
 /* ---- timers ---- */
 
-void sim_timer_new(dibs_sim *sim, timer *t, int kind, void *owner)
+void sim_timer_new(dibs_sim *sim, sim_timer *t, int kind, void *owner)
 {
-  timer_init(t, kind, owner);
+  timer_init(&t->timer, kind);
+  t->owner = owner;
   if (!timers_reserve(&sim->events, ++sim->timer_count))
     abort();
 }
 
-void sim_timer_set(dibs_sim *sim, timer *t, int64_t at)
+void sim_timer_set(dibs_sim *sim, sim_timer *t, int64_t at)
 {
-  timers_set(&sim->events, t, (instant){ at > sim->now ? at : sim->now });
+  timers_set(&sim->events, &t->timer, (instant){ at > sim->now ? at : sim->now });
 }
 
-void sim_timer_end(dibs_sim *sim, timer *t)
+void sim_timer_end(dibs_sim *sim, sim_timer *t)
 {
-  timers_clear(&sim->events, t);
+  timers_clear(&sim->events, &t->timer);
   sim->timer_count--;
 }
 
@@ -159,39 +160,41 @@ dibs_sim *dibs_sim_free(dibs_sim *sim)
 
 static void happen(dibs_sim *sim, timer *t)
 {
+  void *owner = RECORD_OF(sim_timer, timer, t)->owner;
+
   sim_mix(sim, (uint64_t)sim->now ^ (uint64_t)t->kind << 56);
   switch ((sim_event)t->kind) {
   case EVENT_WAKE:
-    thread_ready(t->owner);
+    thread_ready(owner);
     break;
   case EVENT_RESUME:
-    process_resume(t->owner);
+    process_resume(owner);
     break;
   case EVENT_DRIVE:
-    drive_event(t->owner);
+    drive_event(owner);
     break;
   case EVENT_OPEN:
   case EVENT_UP:
   case EVENT_DOWN:
   case EVENT_GONE:
-    wire_event(sim, t->owner, t->kind);
+    wire_event(sim, owner, t->kind);
     break;
   case EVENT_FAULT:
-    fault_event(sim, t->owner);
+    fault_event(sim, owner);
     break;
   case EVENT_SERVER_UP:
   case EVENT_SERVER_TICK:
-    host_event(t->owner, t->kind);
+    host_event(owner, t->kind);
     break;
   case EVENT_SHIP:
   case EVENT_BEAT:
-    between_event(t->owner, t->kind);
+    between_event(owner, t->kind);
     break;
   case EVENT_WATCH:
     watch_event(sim);
     break;
   case EVENT_SLOT:
-    slots_event(sim, t->owner);
+    slots_event(sim, owner);
     break;
   }
 }

@@ -54,6 +54,12 @@ typedef enum sim_event {
   EVENT_SLOT           /* a key of a slot on the move goes over */
 } sim_event;
 
+/* `owner`: of the kind of record that timer.kind, a sim_event, is about. */
+typedef struct sim_timer {
+  timer timer;
+  void *owner;
+} sim_timer;
+
 /* A thread of a program. */
 typedef struct thread {
   struct thread *next;             /* of its process */
@@ -63,7 +69,7 @@ typedef struct thread {
   void (*program)(void *data);
   void *data;
   uint64_t number;
-  timer wake;
+  sim_timer wake;
   const drive_waiter *waiter;      /* what it waits for; NULL: nothing */
   const drive_job *job;            /* the callback it runs */
   bool is_ready;
@@ -86,7 +92,7 @@ struct process {
   int32_t ppm;
   int64_t wall_offset_us;          /* wall - boot */
   int64_t paused_until;            /* true time; 0: runs */
-  timer resume;
+  sim_timer resume;
   /* Its way to the server: true times until which. */
   int64_t held_until[2], holed_until[2], slow_until, refused_until;
   int32_t slow_ms;
@@ -106,7 +112,7 @@ typedef struct chunk {
 
 typedef struct stream {
   chunk *first, *last;
-  timer timer;
+  sim_timer timer;
   bool has_hole;                   /* bytes were lost: nothing after them arrives */
   size_t untraced;                 /* of a script's text, whose name is in the trace already */
 } stream;
@@ -121,7 +127,7 @@ struct wire {
   int link;
   sim_connection *server;          /* NULL: not accepted yet, or gone */
   bool is_open;
-  timer open, gone;
+  sim_timer open, gone;
   stream streams[2];
 };
 
@@ -135,7 +141,7 @@ struct drive {
   int waiting;                     /* calls inside drive_wait() */
   instant alarm_at;                /* drive_alarm() */
   wire *wires[ENGINE_LINKS_MAX];
-  timer timer;
+  sim_timer timer;
   drive_waiter *closer;
   struct watched *watched;
   drive_jobs jobs;
@@ -163,7 +169,7 @@ struct host {
   bool is_down, keeps_data, fails_over;
   int64_t paused_until;
   int64_t condition_until[SIM_CONDITIONS];
-  timer up, tick;
+  sim_timer up, tick;
   /* true times until which nothing passes: between it and programs, and other hosts */
   int64_t apart_from_programs, apart_from[HOSTS_MAX];
   /* As a replica: of whom it wants to be one, and what is on its way. */
@@ -172,7 +178,7 @@ struct host {
   shipment shipped[SHIPPED_MAX];   /* a ring, by time */
   size_t shipped_first, shipped_count;
   uint64_t shipped_offset;         /* put on the way last */
-  timer ship, beat;
+  sim_timer ship, beat;
   /* As a sentinel or a node: since when it has heard nothing of each other. */
   int64_t heard_at[HOSTS_MAX];
   int64_t reported_at;                 /* sentinel: when it learns of the newest primary; 0: no */
@@ -185,7 +191,7 @@ struct host {
 typedef struct planned_fault {
   struct planned_fault *next;
   dibs_sim_fault fault;
-  timer timer;
+  sim_timer timer;
 } planned_fault;
 
 struct dibs_sim {
@@ -211,7 +217,7 @@ struct dibs_sim {
   host *elected;
   uint64_t epoch;
   int64_t election_at;             /* 0: none is under way */
-  timer watch_timer;
+  sim_timer watch_timer;
   /* slots.c: whom each slot belongs to in truth, by index; and how often that changed */
   uint16_t *slot_owner;
   uint64_t slot_version;
@@ -227,9 +233,9 @@ struct dibs_sim {
 
 /* ---- world.c ---- */
 extern dibs_sim *sim_now;              /* the one there is; NULL: none */
-void sim_timer_new(dibs_sim *sim, timer *t, int kind, void *owner);
-void sim_timer_set(dibs_sim *sim, timer *t, int64_t at);
-void sim_timer_end(dibs_sim *sim, timer *t);     /* its room is given back */
+void sim_timer_new(dibs_sim *sim, sim_timer *t, int kind, void *owner);
+void sim_timer_set(dibs_sim *sim, sim_timer *t, int64_t at);
+void sim_timer_end(dibs_sim *sim, sim_timer *t);     /* its room is given back */
 void sim_mix(dibs_sim *sim, uint64_t value);     /* into the fingerprint */
 void sim_mix_bytes(dibs_sim *sim, const void *bytes, size_t size);
 bool sim_chance(random_source *r, int32_t per_mille);
