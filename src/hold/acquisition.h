@@ -20,16 +20,27 @@ struct hold_backend {
 enum { HOLD_TIMER_CLAIM = 1 };
 claim *claim_of_timer(timer *t);
 
+/* What few claims have, most of it of their spec. */
+typedef struct claim_extras {
+  span max_hold, warn, replicas_wait;
+  instant warned_end;            /* for which LOCK_ENDS_SOON was reported; 0: none */
+  uint64_t min_token;
+  int32_t min_replicas;
+  bool wants_fsync, reports_replicas;
+  uint64_t owner_hash, since_us; /* for the wait report (lock/wait_report.c) */
+} claim_extras;
+
 /* What a claim keeps of its spec, by the same names. */
 typedef struct claim_terms {
-  span ttl, max_hold, warn, linger, replicas_wait;
+  span ttl, linger;
   instant give_up_at;
-  uint64_t min_token;
   char *note;                    /* a copy; NULL: none */
-  int32_t min_replicas;
+  claim_extras *extras;          /* NULL: all zero */
   lock_kind kind;
-  bool reads, is_try, is_fixed, no_reentry, is_part, blocks, wants_fsync, reports_replicas;
+  bool reads, is_try, is_fixed, no_reentry, is_part, blocks;
 } claim_terms;
+
+const claim_extras *extras_of(const claim_terms *terms);
 
 /* A member of the backend's record. All zero: it has no claims. */
 typedef struct acquisition {

@@ -26,43 +26,87 @@ static size_t bytes_of(const claim *c)
   return sizeof(*c) + c->owner_size;
 }
 
+const claim_extras *extras_of(const claim_terms *terms)
+{
+  static const claim_extras none;
+
+  return terms->extras != NULL ? terms->extras : &none;
+}
+
+claim_extras *claim_extras_reserve(claim *c)
+{
+  if (c->spec.extras != NULL)
+    return c->spec.extras;
+  c->spec.extras = mem_zalloc(&c->front->memory, sizeof(*c->spec.extras));
+  if (c->spec.extras != NULL)
+    c->backend->counts.bytes += sizeof(*c->spec.extras);
+  return c->spec.extras;
+}
+
+static void terms_free(claim *c)
+{
+  const memory *m = &c->front->memory;
+
+  if (c->spec.extras != NULL)
+    c->backend->counts.bytes -= sizeof(*c->spec.extras);
+  mem_free(m, c->spec.extras);
+  mem_free(m, c->spec.note);
+}
+
 static void claim_free(claim *c)
 {
   const memory *m = &c->front->memory;
 
+  if (!c->is_refused)
+    terms_free(c);
   c->backend->counts.bytes -= bytes_of(c);
   mem_free(m, c->words);
-  if (!c->is_refused)
-    mem_free(m, c->spec.note);
   mem_free(m, c);
 }
 
-static claim_terms terms_of(const lock_spec *spec, char *note)
+/* false: no memory; what was allocated is there. */
+static bool terms_set(claim *c, const lock_spec *spec)
 {
-  return (claim_terms){ .ttl = spec->ttl, .max_hold = spec->max_hold, .warn = spec->warn,
-                        .linger = spec->linger, .replicas_wait = spec->replicas_wait,
-                        .give_up_at = spec->give_up_at, .min_token = spec->min_token,
-                        .note = note, .min_replicas = spec->min_replicas, .kind = spec->kind,
-                        .reads = spec->reads, .is_try = spec->is_try, .is_fixed = spec->is_fixed,
-                        .no_reentry = spec->no_reentry, .is_part = spec->is_part,
-                        .blocks = spec->blocks, .wants_fsync = spec->wants_fsync,
-                        .reports_replicas = spec->reports_replicas };
+  claim_extras *extras;
+
+  c->spec = (claim_terms){ .ttl = spec->ttl, .linger = spec->linger,
+                           .give_up_at = spec->give_up_at, .kind = spec->kind,
+                           .note = mem_copy_text(&c->front->memory, spec->note),
+                           .reads = spec->reads, .is_try = spec->is_try,
+                           .is_fixed = spec->is_fixed, .no_reentry = spec->no_reentry,
+                           .is_part = spec->is_part, .blocks = spec->blocks };
+  if (spec->note != NULL && c->spec.note == NULL)
+    return false;
+  if (spec->max_hold.ns == 0 && spec->warn.ns == 0 && spec->min_replicas == 0 &&
+      !spec->wants_fsync && !spec->reports_replicas && spec->min_token == 0)
+    return true;
+  extras = claim_extras_reserve(c);
+  if (extras == NULL)
+    return false;
+  *extras = (claim_extras){ .max_hold = spec->max_hold, .warn = spec->warn,
+                            .replicas_wait = spec->replicas_wait, .min_token = spec->min_token,
+                            .min_replicas = spec->min_replicas,
+                            .wants_fsync = spec->wants_fsync,
+                            .reports_replicas = spec->reports_replicas };
+  return true;
 }
 
 lock_spec waiter_spec(const acquisition *a)
 {
   const claim *c = a->waiting;
   const claim_terms *own = &c->spec;
+  const claim_extras *extras = extras_of(own);
 
   return (lock_spec){ .context = c->context, .owner = c->owner, .owner_size = c->owner_size,
-                      .units = 1, .ttl = own->ttl, .max_hold = own->max_hold, .warn = own->warn,
-                      .linger = own->linger, .replicas_wait = own->replicas_wait,
-                      .give_up_at = own->give_up_at, .min_token = own->min_token,
-                      .note = own->note, .min_replicas = own->min_replicas, .kind = own->kind,
+                      .units = 1, .ttl = own->ttl, .max_hold = extras->max_hold,
+                      .warn = extras->warn, .linger = own->linger,
+                      .replicas_wait = extras->replicas_wait, .give_up_at = own->give_up_at,
+                      .min_token = extras->min_token, .note = own->note,
+                      .min_replicas = extras->min_replicas, .kind = own->kind,
                       .reads = own->reads, .is_try = own->is_try, .is_fixed = own->is_fixed,
                       .no_reentry = own->no_reentry, .is_part = own->is_part,
-                      .blocks = own->blocks, .wants_fsync = own->wants_fsync,
-                      .reports_replicas = own->reports_replicas };
+                      .blocks = own->blocks, .wants_fsync = extras->wants_fsync,
+                      .reports_replicas = extras->reports_replicas };
 }
 
 static void count_waiting(const claim *c, int by)
@@ -75,27 +119,27 @@ static void count_waiting(const claim *c, int by)
 claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant now)
 {
   claim *c = mem_zalloc(&f->memory, sizeof(*c) + spec->owner_size);
-  char *note = mem_copy_text(&f->memory, spec->note);
 
-  if (c != NULL && (note != NULL || spec->note == NULL))
-    c->id = slots_add(&f->slots, c);
-  if (c == NULL || c->id == 0) {
-    mem_free(&f->memory, note);
-    mem_free(&f->memory, c);
+  if (c == NULL)
     return NULL;
-  }
   c->front = f;
   c->backend = b;
   c->state = CLAIM_WAITING;
   c->asked_at = now;
   c->context = spec->context;
-  c->spec = terms_of(spec, note);
-  c->owner_size = (uint32_t)spec->owner_size;
+  assert(spec->owner_size <= UINT16_MAX);
+  c->owner_size = (uint16_t)spec->owner_size;
   if (spec->owner_size > 0)
     memcpy(c->owner, spec->owner, spec->owner_size);
   timer_init(&c->timer, HOLD_TIMER_CLAIM);
-  count_waiting(c, 1);
   b->counts.bytes += bytes_of(c);
+  if (terms_set(c, spec))
+    c->id = slots_add(&f->slots, c);
+  if (c->id == 0) {
+    claim_free(c);
+    return NULL;
+  }
+  count_waiting(c, 1);
   return c;
 }
 
@@ -195,7 +239,7 @@ void waiter_refuse(acquisition *a, const watched_lease *watched, instant free_at
   claim *c = a->waiting;
 
   claim_fail(c, DIBS_BUSY, words);
-  mem_free(&c->front->memory, c->spec.note);
+  terms_free(c);
   c->refusal = (claim_refusal){ *watched, free_at };
   c->is_refused = true;
 }
@@ -282,7 +326,7 @@ static int depth_of(const acquisition *a, const claim *c)
 /* NULL: its end is as `c` wants it. */
 static const char *end_fault(const claim *c, const held_terms *held)
 {
-  span most = c->spec.is_fixed ? c->spec.ttl : c->spec.max_hold;
+  span most = c->spec.is_fixed ? c->spec.ttl : extras_of(&c->spec)->max_hold;
 
   if (c->spec.is_fixed && !held->is_fixed)
     return "this owner holds the name already, by a lease that is renewed: DIBS_LOCK_FIXED is for "
@@ -337,25 +381,29 @@ void holders_report(const acquisition *a, lock_event_kind kind)
     claim_report(c, kind);
 }
 
-static bool was_warned_of(const claim *c, instant end)
+static bool was_warned_of(const claim_extras *e, instant end)
 {
-  return c->warned_end.ns != 0 && !instant_before(c->warned_end, end);
+  return e->warned_end.ns != 0 && !instant_before(e->warned_end, end);
 }
 
 /* It is reported once for each end: of a hold with max_hold, renewals do not move that. */
 void holders_end_at(const acquisition *a, instant end)
 {
   for (claim *c = a->holders; c != NULL; c = c->next) {
-    if (c->spec.warn.ns == 0 || c->state != CLAIM_HELD || was_warned_of(c, end))
+    claim_extras *e = c->spec.extras;
+
+    if (e == NULL || e->warn.ns == 0 || c->state != CLAIM_HELD || was_warned_of(e, end))
       continue;
-    c->warned_end = (instant){ 0 };
-    timers_set(c->backend->timers, &c->timer, (instant){ end.ns - c->spec.warn.ns });
+    e->warned_end = (instant){ 0 };
+    timers_set(c->backend->timers, &c->timer, (instant){ end.ns - e->warn.ns });
   }
 }
 
 void claim_ends_soon(claim *c)
 {
-  c->warned_end = (instant){ c->timer.at.ns + c->spec.warn.ns };
+  claim_extras *e = c->spec.extras;        /* only they have such a timer */
+
+  e->warned_end = (instant){ c->timer.at.ns + e->warn.ns };
   claim_report(c, LOCK_ENDS_SOON);
 }
 
@@ -489,7 +537,8 @@ void claim_report(claim *c, lock_event_kind kind)
     DL_APPEND2(c->front->reporting, c, previous_reporting, next_reporting);
   c->events |= 1u << kind;
   if (kind == LOCK_RENEWED)      /* these, if unreported, are obsolete */
-    c->events &= ~(1u << LOCK_SUSPECT | (c->warned_end.ns == 0 ? 1u << LOCK_ENDS_SOON : 0));
+    c->events &= ~(1u << LOCK_SUSPECT |
+                   (extras_of(&c->spec)->warned_end.ns == 0 ? 1u << LOCK_ENDS_SOON : 0));
 }
 
 void claim_unreport(claim *c)
@@ -522,14 +571,16 @@ bool hold_next_event(hold_front *f, lock_event *ret)
     text_add(&said, c->words);
   }
   *ret = (lock_event){ .kind = take_first(c), .context = c->context, .id = c->id,
-                       .fence = c->fence, .units = c->units, .depth = c->depth,
-                       .status = c->status, .was_short = c->was_short,
+                       .depth = c->depth, .status = c->status, .was_short = c->was_short,
                        .was_broken = c->was_broken, .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
   if (c->is_refused) {
     ret->watched = c->refusal.watched;
     ret->free_at = c->refusal.free_at;
+  } else {
+    ret->fence = c->fence;
+    ret->units = c->units;
   }
   if (c->of != NULL)
     c->backend->ops->describe(c, ret);

@@ -35,7 +35,12 @@ struct claim {
   unsigned events;               /* bits 1 << lock_event_kind: events to report */
   claim_state state;
   union {
-    claim_terms spec;
+    struct {
+      claim_terms spec;
+      timer timer;               /* waiting: limit; held: ends soon; releasing: answer unknown */
+      instant asked_at;
+      uint64_t fence, units;
+    };
     claim_refusal refusal;       /* `is_refused` */
   };
   bool is_refused;               /* it has failed: BUSY */
@@ -43,16 +48,11 @@ struct claim {
   bool was_broken;               /* LOST: as in lock_event */
   bool is_reported;              /* it is in the wait report */
   bool has_fsync;
+  uint16_t owner_size;
   int depth;
   uint32_t acknowledged, replicas_wanted;
-  instant asked_at;
-  timer timer;                   /* waiting: limit; held: ends soon; releasing: answer unknown */
-  instant warned_end;            /* for which LOCK_ENDS_SOON was reported; 0: none */
-  uint64_t owner_hash, since_us; /* for the wait report (lock/wait_report.c) */
-  uint64_t fence, units;
-  char *words;                   /* a copy; NULL: none */
   dibs_status status;            /* why it failed, was lost, or how the release ended */
-  uint32_t owner_size;
+  char *words;                   /* a copy; NULL: none */
   char owner[];
 };
 
@@ -97,6 +97,7 @@ struct hold_front {
 
 /* NULL: no memory. It is in no acquisition. */
 claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant now);
+claim_extras *claim_extras_reserve(claim *c);         /* NULL: no memory */
 claim *claim_unmake(claim *c);           /* of claim_make(), before it was placed */
 claim *claim_of(const hold_front *f, uint64_t id);    /* NULL: it has ended */
 

@@ -27,17 +27,19 @@ bool acks_reserve(lease *l)
 /* 0: a majority of a number that is not known yet. */
 uint32_t acks_number(const lease *l, const claim_terms *wish)
 {
-  return wish->min_replicas > 0 ? (uint32_t)wish->min_replicas : l->acks->majority;
+  int32_t wanted = extras_of(wish)->min_replicas;
+
+  return wanted > 0 ? (uint32_t)wanted : l->acks->majority;
 }
 
 static bool are_enough(const lease *l, const claim_terms *wish)
 {
   uint32_t wanted;
 
-  if (wish->min_replicas == 0)
+  if (extras_of(wish)->min_replicas == 0)
     return true;
   wanted = acks_number(l, wish);
-  if (wish->wants_fsync && !l->acks->has_fsync && !l->acks->no_fsync)
+  if (extras_of(wish)->wants_fsync && !l->acks->has_fsync && !l->acks->no_fsync)
     return false;
   return wanted > 0 && l->acks->acknowledged >= wanted;
 }
@@ -90,7 +92,7 @@ void acks_leave(lease *l)
 static void set_patience(lease *l, instant now)
 {
   const claim_terms *wish = wish_of(&l->claims);
-  instant at = instant_add(now, (span){ wish->replicas_wait.ns +
+  instant at = instant_add(now, (span){ extras_of(wish)->replicas_wait.ns +
                                         l->table->settings.command_timeout.ns });
 
   timers_set(&l->table->timers, &l->poll, instant_min(l->term.valid_until, at));
@@ -108,7 +110,7 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
   l->acks->claim_id = waiter_id(&l->claims);
   l->acks->renewed_at = now;
   l->route->wants_acks = true;
-  l->acks->until = instant_add(now, wish->replicas_wait);
+  l->acks->until = instant_add(now, extras_of(wish)->replicas_wait);
   set_patience(l, now);
   step(l, ACKS_RENEW);
   return LEASE_ACKING;
@@ -130,7 +132,7 @@ static bool wait_command(const lease *l, request *out, instant now)
 {
   char count[12], ms[24];
   text number = text_over(count, sizeof(count)), time = text_over(ms, sizeof(ms));
-  bool has_fsync = wish_of(&l->claims)->wants_fsync && !l->acks->no_fsync;
+  bool has_fsync = extras_of(wish_of(&l->claims))->wants_fsync && !l->acks->no_fsync;
   resp_argument words[4] = { has_fsync ? RESP_TEXT("WAITAOF") : RESP_TEXT("WAIT") };
   size_t size = 1;
 
@@ -219,7 +221,7 @@ static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, insta
   if (is_other && acks_are_wanted(l, wish, waiter) && instant_before(now, l->term.valid_until)) {
     return acks_begin(l, &id, l->term.valid_until, now);
   }
-  if (!are_enough(l, wish) && !wish->reports_replicas) {
+  if (!are_enough(l, wish) && !extras_of(wish)->reports_replicas) {
     waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
     return LEASE_RELEASING;
   }
@@ -254,9 +256,8 @@ static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, i
                                     lease_end(sent_at, span_ms(a.remaining_ms), ppm));
   l->acks->renewed_at = sent_at;
   l->acks->claim_id = waiter_id(&l->claims);
-  if (wish->min_replicas == 0) {         /* the waiter that wanted acknowledgements has ended */
-    return settle(l, 0, false, now);
-  }
+  if (extras_of(wish)->min_replicas == 0)
+    return settle(l, 0, false, now);     /* the waiter that wanted acknowledgements has ended */
   acks_leave(l);
   set_patience(l, now);
   l->acks->wanted = acks_number(l, wish);
@@ -335,7 +336,7 @@ static lock_verdict refused(lease *l, const resp_node *error, instant now)
   if (l->acks->step == ACKS_RENEW && fault == RESP_FAULT_NO_SCRIPT) {
     l->route->renew_with_text = true;
     l->acks->is_sent = false;
-  } else if (l->acks->step == ACKS_WAIT && wish_of(&l->claims)->wants_fsync &&
+  } else if (l->acks->step == ACKS_WAIT && extras_of(wish_of(&l->claims))->wants_fsync &&
              !l->acks->no_fsync) {
     l->acks->no_fsync = true;             /* older than 7.2, or without an append-only file */
     l->acks->is_sent = false;

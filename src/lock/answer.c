@@ -181,7 +181,7 @@ void call_not_executed(lease *l, const call *c)
   if (c->kind == CALL_ACQUIRE && l->ask.number == c->ask)
     copy_not_executed(&l->ask.sendings);
   if (c->kind == CALL_RELEASE && lease_id_equal(&l->term.id, &c->lease))
-    copy_not_executed(&l->term.end_sendings);
+    copy_not_executed(&l->end_sendings);
   if (c->kind == CALL_RAISE && l->term.raise_to == c->token)
     l->term.raise_was_sent = false;
 }

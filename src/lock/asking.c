@@ -60,8 +60,8 @@ void cancel_enter(lease *l, instant now)
   lock_table *t = l->table;
 
   l->attempts = 0;
-  l->term.insist_until = instant_add(now, cancel_span(l));
-  timers_set(&t->timers, &l->poll, l->term.insist_until);
+  l->insist_until = instant_add(now, cancel_span(l));
+  timers_set(&t->timers, &l->poll, l->insist_until);
   lease_due(l);
 }
 

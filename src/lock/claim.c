@@ -91,11 +91,11 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
     l = lease_new(t, spec, now);
   if (l == NULL)
     return DIBS_ERR_NO_MEMORY;
-  if (!wait_reserve(l) || (spec->min_replicas != 0 && !acks_reserve(l))) {
+  if (!wait_reserve(l) || (spec->min_replicas != 0 && !acks_reserve(l)) ||
+      !wait_report_claim(t, c)) {
     lease_forget_if_unused(l);
     return DIBS_ERR_NO_MEMORY;
   }
-  wait_report_claim(t, c);
   if (spec->watched != NULL && spec->watched->lease.token != 0)
     l->wait->watched = *spec->watched;
   claim_place(l, c, spec_is_mutex(spec) ? spec->kind : l->lock_kind, now);
@@ -331,7 +331,7 @@ static void release(claim *c, instant now)
 static dibs_status release_status(const lease *l, const release_answer *a)
 {
   /* "Not yours" to a repeated request: the first copy released it, and its reply was lost. */
-  if (a->outcome == RELEASE_DONE || l->term.end_sendings > 1)
+  if (a->outcome == RELEASE_DONE || l->end_sendings > 1)
     return DIBS_OK;
   return a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_LOST;
 }

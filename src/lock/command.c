@@ -106,7 +106,7 @@ void lease_retry(lease *l, instant now)
 
   l->attempts++;
   if (lease_is_in(l, STATES_ENDING))
-    at = instant_min(at, l->term.insist_until);
+    at = instant_min(at, l->insist_until);
   timers_set(&t->timers, &l->poll, at);
 }
 
@@ -136,7 +136,7 @@ static bool send_release(lease *l, request *out, call *c, instant now)
   if (c->is_ifeq ? !wire_release_ifeq(l, out) : !wire_release(l, out, now))
     return false;
   c->lease = l->term.id;
-  l->term.end_sendings++;
+  l->end_sendings++;
   return true;
 }
 

@@ -26,7 +26,7 @@ static void report_acks(claim *c, const lease *l)
 
   if (l->acks == NULL)
     return;
-  wanted = c->spec.min_replicas != 0 ? acks_number(l, &c->spec) : l->acks->wanted;
+  wanted = extras_of(&c->spec)->min_replicas != 0 ? acks_number(l, &c->spec) : l->acks->wanted;
   c->acknowledged = l->acks->acknowledged;
   c->replicas_wanted = wanted > 0 ? wanted : l->acks->wanted;
   c->has_fsync = l->acks->has_fsync;
@@ -37,12 +37,13 @@ void hold_first(lease *l, instant now)
 {
   claim *c = l->claims.waiting;
   const claim_terms *spec = &c->spec;
+  span max_hold = extras_of(spec)->max_hold;
 
   report_acks(c, l);
   waiter_holds(&l->claims, fence_of(l, l->term.id.token), l->term.units, l->term.is_suspect);
   /* A fixed lease may have been granted to a longer ask of this name, or be confirmed. */
   l->term.limit = spec->is_fixed ? instant_add(now, spec->ttl)
-             : spec->max_hold.ns > 0 ? instant_add(now, spec->max_hold) : INSTANT_NEVER;
+             : max_hold.ns > 0 ? instant_add(now, max_hold) : INSTANT_NEVER;
   l->term.is_fixed = spec->is_fixed;
   l->is_part = spec->is_part;
   if (spec->note != NULL)
@@ -64,7 +65,7 @@ bool hold_reenters(lease *l, claim *c)
 {
   if (l->state != LEASE_HELD || holder_of(&l->claims, c->owner, c->owner_size) == NULL)
     return false;
-  if (!c->spec.no_reentry && !c->spec.reports_replicas && l->kind != LEASE_SHARED &&
+  if (!c->spec.no_reentry && !extras_of(&c->spec)->reports_replicas && l->kind != LEASE_SHARED &&
       acks_are_wanted(l, &c->spec, c->id)) {
     claim_fail(c, DIBS_ERR_NOT_REPLICATED,
                "this owner holds it already, acknowledged by fewer replicas");

@@ -13,7 +13,7 @@ void release_enter(lease *l, instant now)
   lock_table *t = l->table;
 
   l->term.end_is_early = false;
-  l->term.end_sendings = 0;
+  l->end_sendings = 0;
   l->renewing_at = NULL;
   l->is_downgrading = false;   /* requests under way were for this lease */
   l->attempts = 0;
@@ -25,17 +25,17 @@ void release_enter(lease *l, instant now)
     t->note_lease_number = l->id;
 
   /* After this time the lease has ended by itself: stop repeating the release. */
-  l->term.insist_until =
+  l->insist_until =
     instant_add(now, lease_watch((span){ l->term.ttl.ns + SPAN_MS(1000).ns },
                                  t->settings.clock_rate_error_ppm));
-  timers_set(&t->timers, &l->poll, l->term.insist_until);
+  timers_set(&t->timers, &l->poll, l->insist_until);
   lease_due(l);
 }
 
 void leave_not_before(lease *l, instant at)
 {
   l->term.end_is_early = true;
-  timers_set(&l->table->timers, &l->poll, instant_min(at, l->term.insist_until));
+  timers_set(&l->table->timers, &l->poll, instant_min(at, l->insist_until));
 }
 
 static lease_state left(lease *l)
@@ -81,12 +81,12 @@ static void release_as_orphan(const lease *l)
 lease_state leave_timer(lease *l, instant now)
 {
   l->term.end_is_early = false;
-  if (instant_before(now, l->term.insist_until)) {
+  if (instant_before(now, l->insist_until)) {
     lease_due(l);
-    timers_set(&l->table->timers, &l->poll, l->term.insist_until);
+    timers_set(&l->table->timers, &l->poll, l->insist_until);
     return l->state;
   }
-  if (l->term.end_sendings > 0 && l->route->is_up)
+  if (l->end_sendings > 0 && l->route->is_up)
     release_as_orphan(l);
   return leave_refused(l, DIBS_UNKNOWN, "the server has not confirmed in time");
 }

@@ -139,8 +139,10 @@ bool park_renumber_refused(lease *l)
 
 static bool may_park(const lease *l, const claim *c, instant now)
 {
-  return l->claims.holders->next == NULL && c->spec.max_hold.ns == 0 && c->spec.warn.ns == 0 &&
-         c->spec.note == NULL && !l->note_is_set && c->events == 0 && c->spec.min_replicas == 0 &&
+  const claim_extras *e = extras_of(&c->spec);
+
+  return l->claims.holders->next == NULL && e->max_hold.ns == 0 && e->warn.ns == 0 &&
+         c->spec.note == NULL && !l->note_is_set && c->events == 0 && e->min_replicas == 0 &&
          l->term.ttl.ns == c->spec.ttl.ns && park_is_wanted(l, &c->spec, now);
 }
 

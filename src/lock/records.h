@@ -53,13 +53,11 @@ typedef struct lease_term {
   bool is_named;                 /* its token was given out: not shared with other owners */
   bool must_confirm;             /* one renewal now, also for a fixed lease */
   bool is_reported_broken;       /* by a message: the next renewal confirms or denies it */
-  uint64_t granted_token;        /* before it was raised */
-  uint64_t raise_to;             /* the token that the lease will get; 0: none */
   bool raise_was_sent;
   bool end_is_early;             /* RELEASING: not before `poll`, a holder may still trust it */
   bool is_as_granted;            /* the server stores what the ask wrote, as far as is known */
-  unsigned end_sendings;         /* of the release; from 2 as for an ask */
-  instant insist_until;          /* RELEASING, CANCELLING: no repetition after this */
+  uint64_t granted_token;        /* before it was raised */
+  uint64_t raise_to;             /* the token that the lease will get; 0: none */
 } lease_term;
 
 /* The next request to the replicas (acks.c). */

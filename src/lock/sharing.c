@@ -41,7 +41,8 @@ static bool may_join(const lease *l, const lock_spec *spec, instant now)
   if (l->term.is_named || l->shared.claims_ever >= FENCES_PER_TOKEN || l->mode != 'r' ||
       !is_plain_reader(spec))
     return false;
-  if (first == NULL || !first->spec.reads || first->spec.is_fixed || first->spec.max_hold.ns > 0 ||
+  if (first == NULL || !first->spec.reads || first->spec.is_fixed ||
+      extras_of(&first->spec)->max_hold.ns > 0 ||
       first->spec.no_reentry || first->spec.ttl.ns != spec->ttl.ns)
     return false;
   if (t->settings.local_handovers_max == 0 ||

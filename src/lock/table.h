@@ -70,6 +70,7 @@ struct lease {
   bool is_redirected;            /* MOVED or ASK was answered, and not followed yet */
   unsigned redirects;            /* consecutive, since it last waited */
   unsigned attempts;             /* consecutive refusals, for back-off */
+  unsigned end_sendings;         /* of the release; from 2 as for an ask */
   channel *channel;              /* Cluster: the inbox of its tag, when it is needed */
   channel *side_channel;         /* a second one, shared by several names */
   lease *next_due, *next_renewal;
@@ -81,10 +82,15 @@ struct lease {
   bool with_text;                /* the server lost the script: send its text */
   bool note_is_set;
   route *renewing_at;            /* where a renewal is without a reply; NULL: none is */
-  instant idle_since;            /* PARKED */
+  union {
+    instant idle_since;          /* PARKED */
+    instant insist_until;        /* RELEASING, CANCELLING: no repetition after this */
+  };
   span linger;                   /* PARKED: its length, counted from then */
   bool is_part;                  /* of a holder: no local handoff of the lease */
   bool reuse_has_paid;           /* reported to the reuse history since the grant */
+  bool is_downgrading;           /* the server must still learn that it only reads */
+  char mode;                     /* SHARED: 'r', 'w', 'p'; otherwise 0 */
   enum { RENUMBER_NONE, RENUMBER_ASKED, RENUMBER_REFUSED } renumber;   /* parking.c */
 
   lease_ask ask;                 /* the open one, or the last */
@@ -97,9 +103,6 @@ struct lease {
   uint32_t local_number;         /* of the present outermost hold; base/fence.h */
   int32_t handovers;             /* consecutive */
   instant handovers_since;
-
-  char mode;                     /* SHARED: 'r', 'w', 'p'; otherwise 0 */
-  bool is_downgrading;           /* the server must still learn that it only reads */
 
   acquisition claims;
   timer poll;                    /* ask again; also: repeat the present command */
@@ -422,7 +425,7 @@ void token_warn(lock_table *t, const lease *l, uint64_t token, instant now);
 
 /* ---- wait_report.c ---- */
 void wait_report_init(lock_table *t);
-void wait_report_claim(const lock_table *t, claim *c);               /* a new claim */
+bool wait_report_claim(const lock_table *t, claim *c);  /* a new one; false: no memory */
 void wait_report_waits(lock_table *t, const claim *c, instant now);  /* may be due for a report */
 /* Whether it was a request for the wait report. */
 bool wait_report_message(lock_table *t, const char *bytes, size_t size, instant now);

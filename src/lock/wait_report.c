@@ -36,10 +36,22 @@ static bool may_be_reported(const claim *c)
   return c->spec.blocks && !c->spec.is_try && c->owner_size > 0;
 }
 
-void wait_report_claim(const lock_table *t, claim *c)
+bool wait_report_claim(const lock_table *t, claim *c)
 {
-  if (t->settings.reports_waits && c->owner_size > 0)
-    c->owner_hash = owner_hash(t->protocol.client, c->owner, c->owner_size);
+  claim_extras *e;
+
+  if (!t->settings.reports_waits || c->owner_size == 0)
+    return true;
+  e = claim_extras_reserve(c);
+  if (e == NULL)
+    return false;
+  e->owner_hash = owner_hash(t->protocol.client, c->owner, c->owner_size);
+  return true;
+}
+
+static uint64_t owner_of(const claim *c)
+{
+  return extras_of(&c->spec)->owner_hash;
 }
 
 void wait_report_waits(lock_table *t, const claim *c, instant now)
@@ -99,8 +111,8 @@ static int by_owner(const void *left, const void *right)
 {
   const wait *a = left, *b = right;
 
-  return (a->claim->owner_hash > b->claim->owner_hash) -
-         (a->claim->owner_hash < b->claim->owner_hash);
+  return (owner_of(a->claim) > owner_of(b->claim)) -
+         (owner_of(a->claim) < owner_of(b->claim));
 }
 
 /* The first claim of this owner, its others follow; NULL: none. */
@@ -111,20 +123,20 @@ static wait *waits_of(const waits *w, uint64_t owner)
   while (low < high) {
     size_t middle = low + (high - low) / 2;
 
-    if (w->all[middle].claim->owner_hash < owner)
+    if (owner_of(w->all[middle].claim) < owner)
       low = middle + 1;
     else
       high = middle;
   }
-  return low < w->count && w->all[low].claim->owner_hash == owner ? &w->all[low] : NULL;
+  return low < w->count && owner_of(w->all[low].claim) == owner ? &w->all[low] : NULL;
 }
 
 static void mark(const waits *w, const claim *holder)
 {
-  wait *found = holder->owner_size > 0 ? waits_of(w, holder->owner_hash) : NULL;
+  wait *found = holder->owner_size > 0 ? waits_of(w, owner_of(holder)) : NULL;
 
   for (; found != NULL && found < w->all + w->count &&
-         found->claim->owner_hash == holder->owner_hash; found++)
+         owner_of(found->claim) == owner_of(holder); found++)
     found->holds = true;
 }
 
@@ -158,6 +170,7 @@ static many_name wanted(const lease *l)
 
 static void add_wait(text *out, claim *c)
 {
+  claim_extras *extras = c->spec.extras;
   const lease *l = lease_of_claim(c);
   many_name wants = wanted(l);
   int64_t since = server_clock_at(&l->route->clock, c->asked_at);
@@ -165,10 +178,10 @@ static void add_wait(text *out, claim *c)
                     .name = wants.name, .name_size = wants.size };
   text owner = text_over(e.owner, sizeof(e.owner));
 
-  if (c->since_us == 0)                 /* set once: other clients compare it */
-    c->since_us = since > 0 ? (uint64_t)since : 1;
-  e.since_us = c->since_us;
-  owner_id_write(c->owner_hash, &owner);
+  if (extras->since_us == 0)            /* set once: other clients compare it */
+    extras->since_us = since > 0 ? (uint64_t)since : 1;
+  e.since_us = extras->since_us;
+  owner_id_write(owner_of(c), &owner);
   c->is_reported = wait_report_add(out, &e);
 }
 
@@ -181,7 +194,7 @@ static void add_hold(text *out, const claim *c, many_name held, uint64_t token)
 
   if (token == 0)
     e.ask = l->ask.number;
-  owner_id_write(c->owner_hash, &owner);
+  owner_id_write(owner_of(c), &owner);
   (void)wait_report_add(out, &e);
 }
 
@@ -189,7 +202,7 @@ static void add_hold(text *out, const claim *c, many_name held, uint64_t token)
 static bool is_outermost(const claim *c)
 {
   for (const claim *other = c->of->holders; other != c; other = other->next)
-    if (other->owner_size > 0 && other->owner_hash == c->owner_hash)
+    if (other->owner_size > 0 && owner_of(other) == owner_of(c))
       return false;
   return true;
 }
@@ -197,7 +210,7 @@ static bool is_outermost(const claim *c)
 static void holds_report(text *out, const waits *w, const lease *l)
 {
   for (const claim *c = l->claims.holders; c != NULL; c = c->next) {
-    if (c->owner_size == 0 || waits_of(w, c->owner_hash) == NULL || !is_outermost(c))
+    if (c->owner_size == 0 || waits_of(w, owner_of(c)) == NULL || !is_outermost(c))
       continue;
     for (size_t i = 0; i < set_count(l); i++)
       add_hold(out, c, l->many.names[i], l->term.id.token);

@@ -63,7 +63,7 @@ static uint64_t min_token_of(const lease *l)
   if (l->lock_kind == LOCK_FENCED)
     return fence_memory_last(&l->table->fences, l->bytes, l->size);
   return larger(l->ended_token,
-                larger(wish_of(&l->claims)->min_token, l->table->min_token));
+                larger(extras_of(wish_of(&l->claims))->min_token, l->table->min_token));
 }
 
 /* The lease that this client has watched for its whole length without a renewal, or NULL. */
@@ -226,7 +226,7 @@ bool wire_may_ifeq(const lease *l, instant now)
   const route *r = lease_route(l);
 
   return r->ifeq == IFEQ_KNOWN && l->kind == LEASE_MUTEX && l->term.is_as_granted &&
-         l->term.end_sendings == 0 && l->table->protocol.dialect->release_ifeq != NULL &&
+         l->end_sendings == 0 && l->table->protocol.dialect->release_ifeq != NULL &&
          estimate(r, now) != 0;
 }
 

@@ -54,7 +54,7 @@ static bool is_released_by_us(const lease *l)
   const lease *other = l->kind == LEASE_SHARED ? l->shared.entry->first : NULL;
 
   for (; other != NULL; other = other->shared.next)
-    if (other->state == LEASE_RELEASING && other->term.end_sendings > 0)
+    if (other->state == LEASE_RELEASING && other->end_sendings > 0)
       return true;
   return false;
 }

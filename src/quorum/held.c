@@ -103,7 +103,7 @@ static void raise_lower(quorum_record *r, instant now)
 void held_begin(quorum_record *r, uint64_t token, instant now)
 {
   quorum *q = r->quorum;
-  span max_hold = wish_of(&r->claims)->max_hold;
+  span max_hold = extras_of(wish_of(&r->claims))->max_hold;
   size_t fresh;
   bool is_there;
 
