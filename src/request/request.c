@@ -50,8 +50,13 @@ bool request_add(request *r, const resp_argument *arguments, size_t count)
     return false;
   }
   for (size_t i = 0; i < count; i++) {
-    (void)buffer_append(&r->sizes, &arguments[i].size, sizeof(arguments[i].size));
-    (void)buffer_append(&r->bytes, arguments[i].bytes, arguments[i].size);
+    size_t size = arguments[i].size;
+
+    memcpy(r->sizes.bytes + r->sizes.end, &size, sizeof(size));
+    r->sizes.end += sizeof(size);
+    if (size > 0)
+      memcpy(r->bytes.bytes + r->bytes.end, arguments[i].bytes, size);
+    r->bytes.end += size;
   }
   return true;
 }

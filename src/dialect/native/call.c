@@ -163,7 +163,8 @@ bool native_renew(const protocol *n, request *out, const renew_item *items, size
     (void)request_add_key(out, pair[0]);
   for (size_t i = 0; i < count; i++) {
     pair[0] = word_lease(id, items[i].lease);
-    pair[1] = word_time(number, items[i].ttl_ms);
+    if (i == 0 || items[i].ttl_ms != items[i - 1].ttl_ms)      /* most have the same */
+      pair[1] = word_time(number, items[i].ttl_ms);
     (void)request_add(out, pair, 2);
   }
   pair[0] = word_time(number, estimate_us);
