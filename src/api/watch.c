@@ -10,13 +10,13 @@
 typedef enum report { REPORT_NONE, REPORT_CHANGE, REPORT_LOSS } report;
 
 /* The engine says when to look; what is there is the same for leases and locks of this machine. */
-static dibs_change change_of(const claim *cl, instant now)
+static dibs_change change_of(const claim *cl)
 {
   instant until = { atomic_load(&cl->hold->valid_until_ns) };
 
   if (cl->is_lost)
     return DIBS_CHANGE_LOST;
-  if (cl->watch.warn.ns > 0 && instant_since(until, now).ns <= cl->watch.warn.ns)
+  if (cl->watch.warn.ns > 0 && instant_since(until, drive_now()).ns <= cl->watch.warn.ns)
     return DIBS_CHANGE_ENDS_SOON;
   return atomic_load(&cl->hold->condition) == DIBS_HOLD_SUSPECT ? DIBS_CHANGE_SUSPECT
                                                                 : DIBS_CHANGE_HELD;
@@ -116,7 +116,7 @@ void watch_look(claim *cl)
 
   if (cl->hold == NULL || w->is_over)
     return;
-  w->change = change_of(cl, drive_now());
+  w->change = change_of(cl);
   if (w->is_busy || next_report(cl) == REPORT_NONE)
     return;
   w->hold = handle_value(cl->hold);
