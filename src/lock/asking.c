@@ -7,8 +7,8 @@
 #define POLL_MAX SPAN_MS(30000)
 #define HEAD_POLL_MAX SPAN_MS(1000)
 #define RANK_SPACING_MS 25
-#define LINGERER_PATIENCE SPAN_MS(20)  /* of a try while the holder may have parked the lease */
-#define LINGERER_POLL SPAN_MS(2)
+#define TRY_PATIENCE SPAN_MS(20)   /* of a try, while what it met may be about to end */
+#define TRY_POLL SPAN_MS(2)
 #define OVER_AFTER_MS 1000         /* a lease ends, then it can be taken: protocol.md 4, "over" */
 #define SPIN_FIRST SPAN_MS(1)
 #define SPIN_MOST SPAN_MS(128)
@@ -311,10 +311,12 @@ static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, 
 
   watch(l, a, now);
   report_quarantine(l, a);
-  if (wish != NULL && wish->is_try && a->holder_lingers &&
-      instant_since(now, waiter_since(&l->claims)).ns < LINGERER_PATIENCE.ns) {
-    timers_set(&t->timers, &l->poll, instant_add(now, LINGERER_POLL));
-    return l->state;                     /* a revocation request is sent: a parked lease ends */
+  /* A parked lease, to which a revocation request is sent; or our own ask, whose cancel the server
+   * did not execute, as it did not know the script: it was sent again after this ask. */
+  if (wish != NULL && wish->is_try && (a->holder_lingers || share_cancels_beside(l)) &&
+      instant_since(now, waiter_since(&l->claims)).ns < TRY_PATIENCE.ns) {
+    timers_set(&t->timers, &l->poll, instant_add(now, TRY_POLL));
+    return l->state;
   }
   if (wish != NULL && wish->is_try && ask_outlasts(l, a, sent_at, now))
     return l->state;

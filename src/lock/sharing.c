@@ -65,6 +65,16 @@ lease *share_found(const lock_table *t, const lock_spec *spec, instant now)
   return e != NULL && may_join(e->last, spec, now) ? e->last : NULL;
 }
 
+bool share_cancels_beside(const lease *l)
+{
+  const lease *other = l->kind == LEASE_SHARED || l->kind == LEASE_QUEUE_ENTRY
+                         ? l->shared.entry->first : NULL;
+
+  while (other != NULL && other->state != LEASE_CANCELLING)
+    other = other->shared.next;
+  return other != NULL;
+}
+
 /* The token of the lease is given out: a release by token must not end another owner's
  * hold. So no claim joins the lease, and no local handoff passes it. false: another owner
  * shares it already. */

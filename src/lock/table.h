@@ -326,6 +326,8 @@ lease *mutex_begin(lock_table *t, const lock_spec *spec, instant now);        /*
 void share_place(lease *l, claim *c, instant now);
 void share_released(lease *l);
 void share_downgrade(lease *l);
+/* Another ask of this client for the name is being cancelled. */
+bool share_cancels_beside(const lease *l);
 bool share_keep_alone(lease *l, const claim *c);
 void set_place(lease *l, claim *c, instant now);
 bool set_holds(const lock_table *t, const void *bytes, size_t size, const void *owner,

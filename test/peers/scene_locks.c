@@ -288,8 +288,7 @@ void scene_expires(struct stage *st)
   side_does(st->b, 1, "ok", "unlock %s %s", st->kind, st->name);
 }
 
-/* The name has just been released. If it is busy, the message says what is on the server: it was so
- * for fair locks, rarely, with Redisson as the holder before. */
+/* The name has just been released. If it is busy, the message says what is on the server. */
 static void expect_free(struct stage *st, const char *kind)
 {
   const char *got;

@@ -132,6 +132,28 @@ TEST(a_cancelled_ask_ends_everywhere)
   peer_end_clean(p);
 }
 
+/* The ask of "b" overtakes the cancel, which was not executed. */
+TEST(a_try_that_met_our_own_cancelled_ask_asks_again)
+{
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_RWLOCK });
+
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_RWLOCK, .ttl_ms = 3000, .is_try = true });
+  peer_expect(p, "share_cancel " A ":1");
+  peer_expect(p, "share_acquire " KEY " 2 w t");
+  peer_answer(p, "-NOSCRIPT No matching script. Please use EVAL.");
+  peer_expect(p, "text:share_cancel " A ":1");
+  peer_answer(p, "[4 %lld 30000 30000 '" B ":9:50 0 0 50]", peer_server_us(p));
+  peer_expect_told_nothing(p);
+  peer_answer(p, "1");
+  peer_advance_to_command(p);
+  peer_expect(p, "share_acquire " KEY " 2 w t");
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
+  peer_expect_told(p, "granted b");
+  peer_free(p);
+}
+
 /* ---- messages ---- */
 
 TEST(a_message_before_the_answer_to_a_poll_is_the_grant)
