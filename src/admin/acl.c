@@ -225,9 +225,7 @@ static void add_commands(text *out, const acl_wish *w)
 
 static bool line_write(const acl_wish *w, text *out)
 {
-  text_add(out, "ACL SETUSER ");
-  text_add(out, w->user);
-  text_add(out, " on ");
+  text_format(out, "ACL SETUSER %s on ", w->user);
   if (w->password == NULL)
     text_add(out, ">PASSWORD");
   else if (!add_digest(out, w->password))
@@ -263,9 +261,8 @@ static bool add_pattern_fault(text *out, const acl_wish *w)
 {
   for (size_t i = 0; i < PATTERNS; i++)
     if (w->globs[i] != NULL && !is_word(w->globs[i])) {
-      text_add(out, "the pattern of ");
-      text_add(out, acl_patterns[i].subject);
-      text_add(out, " is empty, or has a blank or quote in it");
+      text_format(out, "the pattern of %s is empty, or has a blank or quote in it",
+                  acl_patterns[i].subject);
       return true;
     }
   if ((w->uses & FOREIGN) == 0)
@@ -276,9 +273,8 @@ static bool add_pattern_fault(text *out, const acl_wish *w)
   }
   if (!w->dialect->has_registry || (w->registry != NULL && is_word(w->registry)))
     return false;
-  text_add(out, "the dialect ");
-  text_add(out, w->dialect->traits.name);
-  text_add(out, " needs a registry, a word without blanks and quotes");
+  text_format(out, "the dialect %s needs a registry, a word without blanks and quotes",
+              w->dialect->traits.name);
   return true;
 }
 

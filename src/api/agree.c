@@ -3,6 +3,7 @@
  * some of them. */
 #include "api/agree.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/question.h"
@@ -86,11 +87,8 @@ static void differs(agreement *a, uint64_t limit)
   char words[200];
   text why = text_over(words, sizeof(words));
 
-  text_add(&why, "the semaphore has ");
-  text_add_uint(&why, limit);
-  text_add(&why, " permits, and `limit` is ");
-  text_add_uint(&why, a->limit);
-  text_add(&why, "; dibs_semaphore_set() changes the number for all");
+  text_format(&why, "the semaphore has %" PRIu64 " permits, and `limit` is %u; "
+                    "dibs_semaphore_set() changes the number for all", limit, a->limit);
   claim_failed(a->claim, DIBS_ERR_ARGUMENT, words);
 }
 

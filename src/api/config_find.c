@@ -18,9 +18,7 @@
 
 static dibs_status file_fault(const char *path, const char *words, text *why)
 {
-  text_add(why, path);
-  text_add(why, ": ");
-  text_add(why, words);
+  text_format(why, "%s: %s", path, words);
   return DIBS_ERR_CONFIG;
 }
 
@@ -180,15 +178,12 @@ static bool user_path(char *bytes, size_t size)
   const char *home = secure_getenv("HOME");
   text path = text_over(bytes, size);
 
-  if (directory != NULL && directory[0] == '/') {
-    text_add(&path, directory);
-  } else if (home != NULL && home[0] == '/') {
-    text_add(&path, home);
-    text_add(&path, "/.config");
-  } else {
+  if (directory != NULL && directory[0] == '/')
+    text_format(&path, "%s/dibs/config", directory);
+  else if (home != NULL && home[0] == '/')
+    text_format(&path, "%s/.config/dibs/config", home);
+  else
     return false;
-  }
-  text_add(&path, "/dibs/config");
   return !path.is_cut;
 }
 

@@ -211,6 +211,18 @@ dibs_status client_refuse(client_record *c, dibs_status status, const char *mess
   return status;
 }
 
+dibs_status client_refuse_with(client_record *c, dibs_status status, const char *format, ...)
+{
+  char words[sizeof(last.error.text)];
+  text message = text_over(words, sizeof(words));
+  va_list values;
+
+  va_start(values, format);
+  text_format_list(&message, format, values);
+  va_end(values);
+  return client_refuse(c, status, words);
+}
+
 void fault_again(const dibs_error *error)
 {
   last.error = *error;

@@ -368,8 +368,6 @@ static dibs_status single_check(walk *w)
 
 static dibs_status slots_check(walk *w)
 {
-  char words[128];
-  text why = text_over(words, sizeof(words));
   size_t count;
 
   if (client_enter(w->client, false) != DIBS_OK)
@@ -378,10 +376,8 @@ static dibs_status slots_check(walk *w)
   client_leave(w->client);
   if (count == 0)
     return DIBS_OK;
-  text_add(&why, "the list is incomplete: no node of the Cluster serves ");
-  text_add_uint(&why, count);
-  text_add(&why, " of its 16384 slots");
-  return client_refuse(w->client, DIBS_ERR_UNREACHABLE, words);
+  return client_refuse_with(w->client, DIBS_ERR_UNREACHABLE, "the list is incomplete: no node of "
+                            "the Cluster serves %zu of its 16384 slots", count);
 }
 
 static dibs_status routes_walk(walk *w)

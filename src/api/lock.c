@@ -6,6 +6,7 @@
 #include "api/wait.h"
 #include "api/campaign.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- what all ways in check ---- */
@@ -20,18 +21,12 @@ dibs_status one_place_check(client_record *c)
 
 dibs_status native_check(client_record *c, const char *what)
 {
-  char words[200];
-  text why = text_over(words, sizeof(words));
+  const dialect_traits *traits = &c->names.dialect->traits;
 
   if (c->names.dialect == &native_dialect)
     return DIBS_OK;
-  text_add(&why, "the dialect ");
-  text_add(&why, c->names.dialect->traits.name);
-  text_add(&why, " has no ");
-  text_add(&why, what);
-  text_add(&why, " here; ");
-  text_add(&why, c->names.dialect->traits.guide);
-  return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
+  return client_refuse_with(c, DIBS_ERR_UNSUPPORTED, "the dialect %s has no %s here; %s",
+                            traits->name, what, traits->guide);
 }
 
 #define WITHOUT_KINDS \
@@ -66,18 +61,13 @@ static dibs_status kind_check(client_record *c, lock_spec *spec)
 
 static dibs_status units_check(client_record *c, const lock_spec *spec)
 {
-  char words[96];
-  text why = text_over(words, sizeof(words));
   uint64_t most = dialect_permits_max(&c->names, spec->kind);
 
   if (spec->units <= most)
     return DIBS_OK;
-  text_add(&why, "permits are ");
-  text_add_uint(&why, spec->units);
-  text_add(&why, "; allowed are 1 to ");
-  text_add_uint(&why, most);
-  text_add(&why, " with a lease");
-  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+  return client_refuse_with(c, DIBS_ERR_ARGUMENT,
+                            "permits are %" PRIu64 "; allowed are 1 to %" PRIu64 " with a lease",
+                            spec->units, most);
 }
 
 /* Whether the dialect of this client has this kind of lock. */

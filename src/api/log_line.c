@@ -2,6 +2,7 @@
 /* api/log_line.c - see log_line.h. */
 #include "api/log_line.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const char *level_word(dibs_log_level level)
@@ -17,10 +18,7 @@ void log_line_begin(log_line *l, dibs_log_level level, const char *event)
                               .text = l->line_bytes, .fields = l->listed };
   l->values = text_over(l->value_bytes, sizeof(l->value_bytes));
   l->line = text_over(l->line_bytes, sizeof(l->line_bytes));
-  text_add(&l->line, "level=");
-  text_add(&l->line, level_word(level));
-  text_add(&l->line, " event=");
-  text_add(&l->line, event);
+  text_format(&l->line, "level=%s event=%s", level_word(level), event);
 }
 
 /* As `key=value` after the others. */
@@ -28,12 +26,7 @@ static void show(log_line *l, const char *key, const char *value)
 {
   const char *quote = strpbrk(value, " =\"\\") != NULL ? "\"" : "";
 
-  text_add(&l->line, " ");
-  text_add(&l->line, key);
-  text_add(&l->line, "=");
-  text_add(&l->line, quote);
-  text_add(&l->line, value);
-  text_add(&l->line, quote);
+  text_format(&l->line, " %s=%s%s%s", key, quote, value, quote);
 }
 
 void log_line_add_bytes(log_line *l, const char *key, const void *value, size_t size)
@@ -73,8 +66,7 @@ void log_line_add_ms(log_line *l, const char *key, span value)
   char bytes[32];
   text shown = text_over(bytes, sizeof(bytes));
 
-  text_add_uint(&shown, us / 1000);
-  text_add(&shown, us % 1000 < 10 ? ".00" : us % 1000 < 100 ? ".0" : ".");
-  text_add_uint(&shown, us % 1000);
+  text_format(&shown, "%" PRIu64 "%s%" PRIu64, us / 1000,
+              us % 1000 < 10 ? ".00" : us % 1000 < 100 ? ".0" : ".", us % 1000);
   log_line_add(l, key, bytes);
 }

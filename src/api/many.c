@@ -28,15 +28,11 @@ static size_t insert(many_name *sorted, size_t count, many_name name)
 static dibs_status count_check(client_record *c, const names_call *m)
 {
   size_t count = m->count;
-  char words[96];
-  text why = text_over(words, sizeof(words));
 
   if (count >= 1 && count <= DIBS_MANY_MAX)
     return DIBS_OK;
-  text_add(&why, "count is ");
-  text_add_uint(&why, count);
-  text_add(&why, "; allowed are 1 to 100 names");
-  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+  return client_refuse_with(c, DIBS_ERR_ARGUMENT, "count is %zu; allowed are 1 to 100 names",
+                            count);
 }
 
 dibs_status names_read(client_record *c, lock_call *call)

@@ -32,11 +32,7 @@ static dibs_status url_read(opening *o, const char *source, const char *url)
   status = deployment_parse(&o->memory, url, &o->servers, &why);
   if (status == DIBS_OK)
     return DIBS_OK;
-  if (source != NULL) {
-    text_add(o->why, source);
-    text_add(o->why, ": ");
-  }
-  text_add(o->why, words);
+  text_format(o->why, "%s%s%s", source != NULL ? source : "", source != NULL ? ": " : "", words);
   return status;
 }
 
@@ -49,8 +45,8 @@ static dibs_status file_use(opening *o, const char *path)
     return status;
   if (o->config.url != NULL)
     return url_read(o, path, o->config.url);
-  text_add(o->why, path);
-  text_add(o->why, ": there is no url in it: add a line such as url = redis://host:6379");
+  text_format(o->why, "%s: there is no url in it: add a line such as url = redis://host:6379",
+              path);
   return DIBS_ERR_CONFIG;
 }
 
@@ -168,10 +164,7 @@ static dibs_status dialect_check(const client_record *c, text *why)
     lacks = "a search for deadlocks; leave DIBS_CLIENT_DETECT_DEADLOCK out";
   if (lacks == NULL)
     return DIBS_OK;
-  text_add(why, "the dialect ");
-  text_add(why, c->names.dialect->traits.name);
-  text_add(why, " does not have ");
-  text_add(why, lacks);
+  text_format(why, "the dialect %s does not have %s", c->names.dialect->traits.name, lacks);
   return DIBS_ERR_CONFIG;
 }
 

@@ -2,6 +2,7 @@
 /* api/options.c - checks options and fills in defaults. */
 #include "api/options.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -37,20 +38,14 @@ bool options_copy(const void *from, void *known, size_t known_size, const char *
 
   memcpy(&size, from, sizeof(size));
   if (!record_size_is_whole(size)) {
-    text_add(why, name);
-    text_add(why, ".size is ");
-    text_add_uint(why, size);
-    text_add(why, "; start from the _INIT macro, it sets the size");
+    text_format(why, "%s.size is %zu; start from the _INIT macro, it sets the size", name, size);
     return false;
   }
   for (size_t i = known_size; i < size; i++)
     if (bytes[i] != 0) {
-      text_add(why, name);
-      text_add(why, " has a field of a newer version: byte ");
-      text_add_uint(why, i);
-      text_add(why, " is set, and this library knows ");
-      text_add_uint(why, known_size);
-      text_add(why, "; use a newer library, or leave the new field zero");
+      text_format(why, "%s has a field of a newer version: byte %zu is set, and this library knows "
+                       "%zu; use a newer library, or leave the new field zero",
+                  name, i, known_size);
       return false;
     }
   memset(known, 0, known_size);
@@ -63,14 +58,8 @@ bool option_check(const char *name, int64_t value, int64_t low, int64_t high, te
 {
   if (value == 0 || (value >= low && value <= high))
     return true;
-  text_add(why, name);
-  text_add(why, " is ");
-  text_add_int(why, value);
-  text_add(why, "; allowed are ");
-  text_add_int(why, low);
-  text_add(why, " to ");
-  text_add_int(why, high);
-  text_add(why, ", and 0 for the default");
+  text_format(why, "%s is %" PRId64 "; allowed are %" PRId64 " to %" PRId64
+                   ", and 0 for the default", name, value, low, high);
   return false;
 }
 
@@ -83,11 +72,8 @@ bool options_wait_check(int32_t wait_ms, text *why)
 {
   if (wait_ms == DIBS_FOREVER || (wait_ms >= 0 && wait_ms <= DIBS_MS_MAX))
     return true;
-  text_add(why, "wait_ms is ");
-  text_add_int(why, wait_ms);
-  text_add(why, "; allowed are 0 (does not wait) to ");
-  text_add_int(why, DIBS_MS_MAX);
-  text_add(why, ", and DIBS_FOREVER");
+  text_format(why, "wait_ms is %d; allowed are 0 (does not wait) to %d, and DIBS_FOREVER", wait_ms,
+              DIBS_MS_MAX);
   return false;
 }
 
@@ -101,8 +87,7 @@ static bool flags_check(uint32_t flags, uint32_t known, text *why)
     return true;
   for (int i = 0; i < 8; i++)
     hex[9 - i] = digits[strange >> (4 * i) & 15];
-  text_add(why, "flags has bits that this library does not know: ");
-  text_add(why, hex);
+  text_format(why, "flags has bits that this library does not know: %s", hex);
   return false;
 }
 
@@ -245,9 +230,7 @@ static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_call *
     return false;
   }
   if (o->owner != NULL && (o->owner_size < 1 || o->owner_size > DIBS_OWNER_MAX)) {
-    text_add(why, "owner_size is ");
-    text_add_uint(why, o->owner_size);
-    text_add(why, "; allowed are 1 to 128 bytes");
+    text_format(why, "owner_size is %zu; allowed are 1 to 128 bytes", o->owner_size);
     return false;
   }
   if (o->owner != NULL && (o->flags & DIBS_LOCK_NO_OWNER) != 0) {
@@ -267,18 +250,13 @@ static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_call *
 static bool times_check(const dibs_lock_options *o, int32_t renew_every_ms, text *why)
 {
   if (o->max_hold_ms != 0 && o->max_hold_ms < o->ttl_ms) {
-    text_add(why, "max_hold_ms is ");
-    text_add_int(why, o->max_hold_ms);
-    text_add(why, ", shorter than ttl_ms, ");
-    text_add_int(why, o->ttl_ms);
-    text_add(why, "; make it at least as long, or 0 for no limit");
+    text_format(why, "max_hold_ms is %d, shorter than ttl_ms, %d; make it at least as long, or 0 "
+                     "for no limit", o->max_hold_ms, o->ttl_ms);
     return false;
   }
   if ((o->flags & DIBS_LOCK_FIXED) == 0 && renew_every_ms > o->ttl_ms / 2) {
-    text_add(why, "ttl_ms is ");
-    text_add_int(why, o->ttl_ms);
-    text_add(why, ", less than twice the client's renew_every_ms, ");
-    text_add_int(why, renew_every_ms);
+    text_format(why, "ttl_ms is %d, less than twice the client's renew_every_ms, %d", o->ttl_ms,
+                renew_every_ms);
     return false;
   }
   return true;
@@ -296,11 +274,8 @@ static bool warning_check(const dibs_lock_options *o, text *why)
   }
   if (o->warn_ms <= o->ttl_ms)
     return true;
-  text_add(why, "warn_ms is ");
-  text_add_int(why, o->warn_ms);
-  text_add(why, ", longer than ttl_ms, ");
-  text_add_int(why, o->ttl_ms);
-  text_add(why, "; it counts back from the end of the lease");
+  text_format(why, "warn_ms is %d, longer than ttl_ms, %d; it counts back from the end of the "
+                   "lease", o->warn_ms, o->ttl_ms);
   return false;
 }
 
@@ -339,9 +314,9 @@ static bool counter_read(const dibs_lock_options *o, lock_spec *spec, text *why)
   spec->kind = LOCK_COUNTER;
   if (!is_fixed && o->max_hold_ms == 0 && o->warn_ms == 0)
     return true;
-  text_add(why, "DIBS_PERMITS_PLAIN is set together with ");
-  text_add(why, is_fixed ? "DIBS_LOCK_FIXED" : o->max_hold_ms != 0 ? "max_hold_ms" : "warn_ms");
-  text_add(why, ", and such permits have no lease; choose one");
+  text_format(why, "DIBS_PERMITS_PLAIN is set together with %s, and such permits have no lease; "
+                   "choose one",
+              is_fixed ? "DIBS_LOCK_FIXED" : o->max_hold_ms != 0 ? "max_hold_ms" : "warn_ms");
   return false;
 }
 

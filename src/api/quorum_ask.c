@@ -47,8 +47,7 @@ static uint32_t missing_add(client_record *c, const question *qs, size_t count, 
       continue;
     if (url != NULL)
       server_url_show(url, &shown);
-    text_add(out, missing == 0 ? "" : ", ");
-    text_add(out, bytes);
+    text_format(out, "%s%s", missing == 0 ? "" : ", ", bytes);
     missing |= (uint32_t)1 << i;
   }
   return missing;
@@ -74,10 +73,7 @@ static dibs_status judge(client_record *c, const question *qs, size_t count, siz
   text words = text_over(bytes, sizeof(bytes));
   uint32_t missing;
 
-  text_add_uint(&words, count - answered);
-  text_add(&words, " of ");
-  text_add_uint(&words, count);
-  text_add(&words, " servers did not answer: ");
+  text_format(&words, "%zu of %zu servers did not answer: ", count - answered, count);
   missing = missing_add(c, qs, count, &words);
   if (answered > count / 2) {
     if (missing != 0 && missing != c->missing_reported)

@@ -123,20 +123,14 @@ static dibs_status break_and_rest(client_record *c, const token_parts *p, quorum
 
 static dibs_status has_again(client_record *c, const quorum_view *v)
 {
-  char bytes[256];
-  text words = text_over(bytes, sizeof(bytes));
-
   if (v->refusal.status != DIBS_OK) {
     fault_again(&v->refusal);
     return v->refusal.status;
   }
-  text_add(&words, "the client has the lock at ");
-  text_add_uint(&words, v->mine);
-  text_add(&words, " of ");
-  text_add_uint(&words, v->servers);
-  text_add(&words, " servers: it kept or repaired it, or took it again; look at the name, and "
-                   "repeat this if it is still held");
-  return client_refuse(c, DIBS_UNKNOWN, bytes);
+  return client_refuse_with(c, DIBS_UNKNOWN,
+                            "the client has the lock at %zu of %zu servers: it kept or repaired "
+                            "it, or took it again; look at the name, and repeat this if it is "
+                            "still held", v->mine, v->servers);
 }
 
 static dibs_status break_seen(client_record *c, const token_parts *p, instant until,

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <dibs/rate.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "sync/rate.h"
@@ -17,13 +18,8 @@ static bool range_check(const char *what, int64_t value, int64_t least, int64_t 
 {
   if (value >= least && value <= most)
     return true;
-  text_add(why, what);
-  text_add(why, " is ");
-  text_add_int(why, value);
-  text_add(why, "; allowed are ");
-  text_add_int(why, least);
-  text_add(why, " to ");
-  text_add_int(why, most);
+  text_format(why, "%s is %" PRId64 "; allowed are %" PRId64 " to %" PRId64, what, value, least,
+              most);
   return false;
 }
 

@@ -2,19 +2,14 @@
 /* api/semaphore.c - the number of permits of a semaphore. */
 #include "api/question.h"
 
+#include <inttypes.h>
+
 dibs_status semaphore_units_check(client_record *c, uint64_t count, uint64_t least)
 {
-  char words[96];
-  text why = text_over(words, sizeof(words));
-
   if (count >= least && count <= DIBS_PERMITS_MAX)
     return DIBS_OK;
-  text_add(&why, "permits are ");
-  text_add_uint(&why, count);
-  text_add(&why, "; allowed are ");
-  text_add_uint(&why, least);
-  text_add(&why, " to 1000000000");
-  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+  return client_refuse_with(c, DIBS_ERR_ARGUMENT, "permits are %" PRIu64 "; allowed are %" PRIu64
+                            " to 1000000000", count, least);
 }
 
 static dibs_status set_ask(client_record *c, const lock_call *call, share_set_what what,

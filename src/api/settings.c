@@ -75,8 +75,7 @@ static dibs_status path_settle(opening *o, char **field)
   if (*field == NULL || (*field)[0] == '/' || getcwd(o->path, sizeof(o->path)) == NULL)
     return DIBS_OK;
   whole.used = strlen(o->path);
-  text_add(&whole, "/");
-  text_add(&whole, *field);
+  text_format(&whole, "/%s", *field);
   return whole.is_cut ? DIBS_OK : text_set(o, field, o->path, NULL);
 }
 
@@ -152,10 +151,7 @@ static dibs_status file_settle(opening *o, const char *option, char **field)
   fault = config_file_fault(*field);
   if (fault == NULL)
     return DIBS_OK;
-  text_add(o->why, option);
-  text_add(o->why, " ");
-  text_add(o->why, *field);
-  text_add(o->why, fault);
+  text_format(o->why, "%s %s%s", option, *field, fault);
   return DIBS_ERR_CONFIG;
 }
 
@@ -273,10 +269,8 @@ static dibs_status database_merge(opening *o)
   if (o->options.database == 0)
     return DIBS_OK;
   if (database > 0 && (o->is_private || d->kind == DEPLOYMENT_CLUSTER)) {
-    text_add(o->why, "database ");
-    text_add_int(o->why, database);
-    text_add(o->why, o->is_private ? ": the private server is used with database 0 only"
-                                   : ": a cluster has database 0 only");
+    text_format(o->why, "database %d: %s database 0 only", database,
+                o->is_private ? "the private server is used with" : "a cluster has");
     return DIBS_ERR_ARGUMENT;
   }
   d->data.database = database;

@@ -38,13 +38,9 @@ static dibs_value *value_copy(const memory *m, const data_value *v)
 
 static dibs_status too_long(client_record *c, size_t size)
 {
-  char words[96];
-  text why = text_over(words, sizeof(words));
-
-  text_add(&why, "the value there has ");
-  text_add_uint(&why, size);
-  text_add(&why, " bytes, and 1048576 are the most; nothing was changed");
-  return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
+  return client_refuse_with(c, DIBS_ERR_UNSUPPORTED,
+                            "the value there has %zu bytes, and 1048576 are the most; nothing was "
+                            "changed", size);
 }
 
 /* A change was executed, so the status cannot be "nothing was done". */

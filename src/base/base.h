@@ -7,6 +7,7 @@
 #ifndef BASE_H
 #define BASE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,10 @@ void text_add_int(text *t, int64_t value);
 void text_add_uint(text *t, uint64_t value);
 #define UINT_DIGITS 20
 size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value);    /* their number; no zero */
+/* As printf(), of which it takes %s, and %d and %u of an int, a long, a long long or a size_t. */
+void text_format(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_format_list(text *t, const char *format, va_list values)
+  __attribute__((format(printf, 2, 0)));
 /* Printable ASCII unchanged, other bytes as \xNN, quotes and backslashes after a backslash. No
  * escape is cut in two. */
 void text_add_escaped(text *t, const void *bytes, size_t size);

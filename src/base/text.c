@@ -71,6 +71,52 @@ void text_add_uint(text *t, uint64_t value)
   text_add_bytes(t, digits, uint_digits(digits, value));
 }
 
+/* One conversion; `size`: the letters before `kind`, such as "l". */
+static void value_add(text *t, char kind, size_t size, bool is_size, va_list *values)
+{
+  if (kind == 's')
+    text_add(t, va_arg(*values, const char *));
+  else if (is_size)
+    text_add_uint(t, va_arg(*values, size_t));
+  else if (kind == 'u')
+    text_add_uint(t, size == 0   ? va_arg(*values, unsigned)
+                     : size == 1 ? va_arg(*values, unsigned long)
+                                 : va_arg(*values, unsigned long long));
+  else if (kind == 'd')
+    text_add_int(t, size == 0   ? va_arg(*values, int)
+                    : size == 1 ? va_arg(*values, long) : va_arg(*values, long long));
+  else
+    assert(!"a conversion that text_format() does not know");
+}
+
+void text_format_list(text *t, const char *format, va_list values)
+{
+  va_list rest;
+
+  va_copy(rest, values);
+  for (const char *at = format; *at != 0;) {
+    size_t plain = strcspn(at, "%"), size;
+
+    text_add_bytes(t, at, plain);
+    at += plain;
+    if (*at == 0)
+      break;
+    size = strspn(at + 1, "lz");
+    value_add(t, at[1 + size], size, at[1] == 'z', &rest);
+    at += size + 2;
+  }
+  va_end(rest);
+}
+
+void text_format(text *t, const char *format, ...)
+{
+  va_list values;
+
+  va_start(values, format);
+  text_format_list(t, format, values);
+  va_end(values);
+}
+
 /* Returns the size. */
 static size_t escape(unsigned char c, char ret_escaped[4])
 {

@@ -67,12 +67,7 @@ static dibs_status length_refuse(client_record *c, const data_wish *w)
   char words[128];
   text why = text_over(words, sizeof(words));
 
-  text_add(&why, w->long_one);
-  text_add(&why, " has ");
-  text_add_uint(&why, w->size);
-  text_add(&why, " bytes; ");
-  text_add_uint(&why, w->limit);
-  text_add(&why, " are the most");
+  text_format(&why, "%s has %zu bytes; %zu are the most", w->long_one, w->size, w->limit);
   return dibs_private_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 

@@ -38,8 +38,7 @@ static link *make_link(engine *e, purpose p, const server_url *url)
                       .uses_functions = e->settings.uses_functions,
                       .answer_timeout = e->settings.command_timeout, .idle_ping = IDLE_PING };
 
-  text_add(&shown, "dibs:");
-  text_add(&shown, e->settings.client_id);
+  text_format(&shown, "dibs:%s", e->settings.client_id);
   if (e->has_credentials && has_log_in_of_servers(e, p)) {
     s.user = e->user;
     s.password = e->password;
@@ -240,9 +239,7 @@ static const char *words_with_files(const connection *c, const char *words, text
   if (c->refusal == DIBS_OK || c->files[0] == '\0')
     return words;
   text_add_bytes(shown, words, size < room ? size : room);
-  text_add(shown, " (");
-  text_add(shown, c->files);
-  text_add(shown, ")");
+  text_format(shown, " (%s)", c->files);
   return shown->at;
 }
 

@@ -51,8 +51,7 @@ static void report_lost(engine *e, const lock_event *event)
 
   if (event->name != NULL)
     text_add_quoted(&shown, event->name, event->name_size);
-  text_add(&shown, ": ");
-  text_add(&shown, event->words);
+  text_format(&shown, ": %s", event->words);
   engine_report(e, DIBS_EVENT_LOST, words);
 }
 

@@ -38,11 +38,9 @@ static void warn(engine *e, const char *fault)
   if (e->fleet_link.has_warned)
     return;
   e->fleet_link.has_warned = true;
-  text_add(&shown, "what this client does is missing in the history and in the totals of the "
-                   "fleet (");
-  text_add(&shown, is_denied(fault) ? "dibs acl prints the rights; " : "");
-  text_add(&shown, "report=off ends the reports): ");
-  text_add(&shown, fault);
+  text_format(&shown, "what this client does is missing in the history and in the totals of the "
+                      "fleet (%sreport=off ends the reports): %s",
+              is_denied(fault) ? "dibs acl prints the rights; " : "", fault);
   engine_report(e, DIBS_EVENT_WARNING, words);
 }
 

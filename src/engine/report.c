@@ -81,8 +81,7 @@ static void report_no_messages(engine *e, const server *s, const char *why)
 
   text_add(&shown, "no messages from ");
   server_url_show(&s->url, &shown);
-  text_add(&shown, "; waiters and observers poll: ");
-  text_add(&shown, why);
+  text_format(&shown, "; waiters and observers poll: %s", why);
   engine_report(e, DIBS_EVENT_WARNING, words);
 }
 
@@ -231,15 +230,11 @@ static void warn(engine *e, const obstacle *o, instant now)
 
   text_add(&shown, "no server could be asked for ");
   add_seconds(&shown, instant_since(now, e->stuck.since));
-  text_add(&shown, ": ");
-  text_add(&shown, o->words[0] != 0 ? o->words : "no connection yet");
+  text_format(&shown, ": %s", o->words[0] != 0 ? o->words : "no connection yet");
   if (o->server != NULL && o->server->has_url)
     server_url_show(&o->server->url, &node);
-  if (node.used > 0 && strstr(o->words, place) == NULL) {
-    text_add(&shown, " (");
-    text_add(&shown, place);
-    text_add(&shown, ")");
-  }
+  if (node.used > 0 && strstr(o->words, place) == NULL)
+    text_format(&shown, " (%s)", place);
   engine_report(e, DIBS_EVENT_WARNING, words);
 }
 

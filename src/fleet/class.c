@@ -195,8 +195,7 @@ bool fleet_classes_check(const char *patterns, text *why)
   }
   if (fault == NULL)
     return true;
-  text_add(why, "classes: pattern ");
-  text_add_uint(why, number);
+  text_format(why, "classes: pattern %zu", number);
   if (p.size > 0) {
     text_add(why, ", ");
     text_add_quoted(why, p.at, p.size);

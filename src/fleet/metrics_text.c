@@ -47,13 +47,9 @@ static void add_head(const metrics_out *out, const char *what, enum metric m, co
 
   if (!out->is_classic && (ends_with(name, "_total") || ends_with(name, "_info")))
     size -= ends_with(name, "_total") ? strlen("_total") : strlen("_info");
-  text_add(&t, "# ");
-  text_add(&t, what);
-  text_add(&t, " ");
+  text_format(&t, "# %s ", what);
   text_add_bytes(&t, name, size);
-  text_add(&t, " ");
-  text_add(&t, words);
-  text_add(&t, "\n");
+  text_format(&t, " %s\n", words);
   out->add(line, t.used, out->data);
 }
 
@@ -103,17 +99,14 @@ typedef struct sample {
 
 static void label_begin(sample *s, const char *key)
 {
-  text_add(&s->text, s->has_label ? "," : "{");
-  text_add(&s->text, key);
-  text_add(&s->text, "=\"");
+  text_format(&s->text, "%s%s=\"", s->has_label ? "," : "{", key);
   s->has_label = true;
 }
 
 static void label(sample *s, const char *key, const char *word)
 {
   label_begin(s, key);
-  text_add(&s->text, word);
-  text_add(&s->text, "\"");
+  text_format(&s->text, "%s\"", word);
 }
 
 static void labels_of_class(sample *s)
@@ -136,8 +129,7 @@ static void sample_begin(sample *s, const char *suffix)
 {
   s->text = text_over(s->line, sizeof(s->line));
   s->has_label = false;
-  text_add(&s->text, metric_rows[s->metric].name);
-  text_add(&s->text, suffix);
+  text_format(&s->text, "%s%s", metric_rows[s->metric].name, suffix);
   if (s->row != NULL)
     labels_of_class(s);
   if (s->key != NULL)

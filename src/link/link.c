@@ -12,6 +12,7 @@
 #include "link/link_state.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define OUTPUT_BYTES_MAX ((size_t)8 << 20)
@@ -287,8 +288,6 @@ void link_tick(link *l, instant now)
     return;
   }
   t = text_over(l->fault_text, sizeof(l->fault_text));
-  text_add(&t, "no answer within ");
-  text_add_int(&t, span_to_ms(l->answer_timeout));
-  text_add(&t, " ms");
+  text_format(&t, "no answer within %" PRId64 " ms", span_to_ms(l->answer_timeout));
   link_fault(l, DIBS_ERR_UNREACHABLE);
 }

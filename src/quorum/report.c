@@ -2,6 +2,8 @@
 /* quorum/report.c - why servers took no part. */
 #include "quorum/internal.h"
 
+#include <inttypes.h>
+
 static void why(quorum_server *s, dibs_status status, const char *words)
 {
   text t = text_over(s->why_words, sizeof(s->why_words));
@@ -115,17 +117,11 @@ dibs_status report_fault(quorum_record *r, instant now, const char **ret_words)
     *ret_words = UNCONFIRMED_WORDS;
     return status;
   }
-  text_add_uint(&t, answered);
-  text_add(&t, " of ");
-  text_add_uint(&t, q->count);
-  text_add(&t, " servers took part, ");
-  text_add_uint(&t, q->majority);
-  text_add(&t, " are needed");
+  text_format(&t, "%zu of %zu servers took part, %zu are needed", answered, q->count, q->majority);
   if (was_short(r, asking, now)) {
     waiter_was_short(&r->claims);
-    text_add(&t, "; no reply of the others within ");
-    text_add_int(&t, span_to_ms(instant_since(now, waiter_since(&r->claims))));
-    text_add(&t, " ms, which may be too short");
+    text_format(&t, "; no reply of the others within %" PRId64 " ms, which may be too short",
+                span_to_ms(instant_since(now, waiter_since(&r->claims))));
   }
   *ret_words = q->fault_words;
   return status;

@@ -71,10 +71,7 @@ static const char *other_parties(barrier_op *b, uint32_t parties)
 {
   text why = text_over(b->why, sizeof(b->why));
 
-  text_add(&why, "parties is ");
-  text_add_uint(&why, b->parties);
-  text_add(&why, "; the barrier in use has ");
-  text_add_uint(&why, parties);
+  text_format(&why, "parties is %u; the barrier in use has %u", b->parties, parties);
   return b->why;
 }
 

@@ -3,6 +3,8 @@
  * time that the server named. */
 #include "sync/rate.h"
 
+#include <inttypes.h>
+
 #define LOOK_EVERY_MS 10000            /* without a message: another rate, a release */
 #define LOOK_EVERY_LEAST SPAN_MS(9000) /* the engine adds its jitter */
 #define NOT_SET "no rate is set for this name; see dibs_rate_limiter_set()"
@@ -114,12 +116,9 @@ static const char *too_many(rate_op *r)
 {
   text why = text_over(r->why, sizeof(r->why));
 
-  text_add_uint(&why, r->call.permits);
-  text_add(&why, " permits are wanted at once; this limiter never has more than ");
-  text_add_int(&why, r->answer.rate);
-  text_add(&why, " in ");
-  text_add_int(&why, r->answer.interval_ms);
-  text_add(&why, " ms");
+  text_format(&why, "%" PRIu64 " permits are wanted at once; this limiter never has more than "
+                    "%" PRId64 " in %" PRId64 " ms",
+              r->call.permits, r->answer.rate, r->answer.interval_ms);
   return r->why;
 }
 

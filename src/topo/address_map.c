@@ -88,10 +88,8 @@ static void side_write(text *out, const char *host, int port)
   text_add(out, is_ipv6 ? "%5B" : "");
   url_encoded_add(out, host, ':');
   text_add(out, is_ipv6 ? "%5D" : "");
-  if (port != 0) {
-    text_add(out, ":");
-    text_add_int(out, port);
-  }
+  if (port != 0)
+    text_format(out, ":%d", port);
 }
 
 void url_mappings_write(const url_reading *r, text *out)

@@ -81,8 +81,7 @@ static dibs_status one_read(const memory *m, part url, bool is_first, deployment
   dibs_status status = url_read(&r, url);
 
   if (status == DIBS_OK && !is_first && url_option_of_client(&r) != NULL) {
-    text_add(why, "the option ");
-    text_add(why, url_option_of_client(&r));
+    text_format(why, "the option %s", url_option_of_client(&r));
     status = url_fault(&r, " holds for all servers of a quorum: it belongs to the first URL");
   }
   if (status == DIBS_OK && !reading_take(&r, &d))
@@ -217,8 +216,7 @@ static dibs_status member_check_new(const deployment *d, const server_url *seed,
 {
   for (size_t i = 0; i < d->seed_count; i++)
     if (server_url_same_address(&d->seeds[i], seed)) {
-      text_add(why, "the same server as server ");
-      text_add_uint(why, i + 1);
+      text_format(why, "the same server as server %zu", i + 1);
       return fault(why, "; the servers of a quorum must be different");
     }
   return DIBS_OK;
@@ -265,8 +263,7 @@ static dibs_status quorum_read(part urls, size_t count, deployment *d, text *why
   part piece;
 
   if (count < QUORUM_MIN || count > QUORUM_MAX || count % 2 == 0) {
-    text_add(why, "a quorum has 3 to 15 servers, an odd number; the URLs name ");
-    text_add_uint(why, count);
+    text_format(why, "a quorum has 3 to 15 servers, an odd number; the URLs name %zu", count);
     return DIBS_ERR_CONFIG;
   }
   d->kind = DEPLOYMENT_QUORUM;
@@ -277,9 +274,7 @@ static dibs_status quorum_read(part urls, size_t count, deployment *d, text *why
     size_t said = why->used;
     dibs_status status;
 
-    text_add(why, "server ");
-    text_add_uint(why, d->seed_count + 1);
-    text_add(why, ": ");
+    text_format(why, "server %zu: ", d->seed_count + 1);
     status = member_read(d, piece, why);
     if (status == DIBS_ERR_CONFIG)
       return status;

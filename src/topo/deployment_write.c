@@ -75,10 +75,8 @@ static void hosts_add(const deployment *d, const server_url *u, const server_url
     text_add(out, "/");
     url_encoded_add(out, d->service, '-');
   }
-  if (u->database != 0) {
-    text_add(out, "/");
-    text_add_int(out, u->database);
-  }
+  if (u->database != 0)
+    text_format(out, "/%d", u->database);
 }
 
 static void quorum_write(const deployment *d, bool with_passwords, text *out)

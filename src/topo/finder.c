@@ -173,10 +173,8 @@ static void blame(finder *f, int rank, const address *at, dibs_status why, const
   /* A message about a connection already begins with its address. */
   if (at != NULL)
     finder_address_show(at, &address_words);
-  if (strncmp(words, where, address_words.used) != 0) {
-    text_add(&t, where);
-    text_add(&t, ": ");
-  }
+  if (strncmp(words, where, address_words.used) != 0)
+    text_format(&t, "%s: ", where);
   text_add(&t, words);
   if (said != NULL && said->bytes != NULL)
     text_add_quoted(&t, said->bytes, said->size);

@@ -169,10 +169,7 @@ void finder_address_show(const address *p, text *out)
     return;
   }
   has_colon = strchr(p->url->host, ':') != NULL;
-  text_add(out, has_colon ? "[" : "");
-  text_add(out, p->url->host);
-  text_add(out, has_colon ? "]:" : ":");
-  text_add_int(out, p->url->port);
+  text_format(out, has_colon ? "[%s]:%d" : "%s:%d", p->url->host, p->url->port);
 }
 
 /* ---- listening ---- */

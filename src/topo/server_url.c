@@ -52,11 +52,8 @@ static dibs_status scheme_unknown(url_reading *r, part name)
     names[i] = schemes[i].name;
   near = words_nearest(name, names, SCHEME_COUNT);
   text_add(r->why, "the URL must begin with " SCHEMES_ALLOWED);
-  if (near != NULL) {
-    text_add(r->why, "; did you mean ");
-    text_add(r->why, near);
-    text_add(r->why, strcmp(near, "local") == 0 ? ":" : "://");
-  }
+  if (near != NULL)
+    text_format(r->why, "; did you mean %s%s", near, strcmp(near, "local") == 0 ? ":" : "://");
   return DIBS_ERR_CONFIG;
 }
 
@@ -78,8 +75,7 @@ static dibs_status scheme_read(url_reading *r, part *rest)
   if (found->transport == SERVER_LOCAL)
     return DIBS_OK;
   if (rest->size < 2 || rest->at[0] != '/' || rest->at[1] != '/') {
-    text_add(r->why, "after \"");
-    text_add(r->why, found->name);
+    text_format(r->why, "after \"%s", found->name);
     return url_fault(r, ":\" the URL must continue with \"//\"");
   }
   part_skip(rest, 2);

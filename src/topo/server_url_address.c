@@ -153,10 +153,7 @@ static dibs_status host_check_new(url_reading *r)
 
   for (size_t i = 0; i + 1 < r->host_count; i++)
     if (r->hosts[i].port == last->port && host_is_same(r->hosts[i].host, last->host)) {
-      text_add(r->why, "host ");
-      text_add_uint(r->why, r->host_count);
-      text_add(r->why, " of the URL is host ");
-      text_add_uint(r->why, i + 1);
+      text_format(r->why, "host %zu of the URL is host %zu", r->host_count, i + 1);
       return url_fault(r, " again");
     }
   return DIBS_OK;

@@ -33,8 +33,7 @@ static void host_add(text *out, const char *host)
 void url_place_add(text *out, const server_url *u)
 {
   host_add(out, u->host);
-  text_add(out, ":");
-  text_add_int(out, u->port);
+  text_format(out, ":%d", u->port);
 }
 
 void server_url_show(const server_url *u, text *out)
@@ -46,10 +45,8 @@ void server_url_show(const server_url *u, text *out)
   case SERVER_UNIX:
     text_add(out, "unix://");
     url_encoded_add(out, u->path, '/');
-    if (u->database != 0) {
-      text_add(out, "?db=");
-      text_add_int(out, u->database);
-    }
+    if (u->database != 0)
+      text_format(out, "?db=%d", u->database);
     return;
   case SERVER_TLS:
   case SERVER_TCP:
@@ -57,16 +54,13 @@ void server_url_show(const server_url *u, text *out)
   }
   text_add(out, u->transport == SERVER_TLS ? "rediss://" : "redis://");
   url_place_add(out, u);
-  text_add(out, "/");
-  text_add_int(out, u->database);
+  text_format(out, "/%d", u->database);
 }
 
 /* All hosts after one scheme. */
 static void seeds_add(text *out, const deployment *d, const char *kind)
 {
-  text_add(out, d->data.transport == SERVER_TLS ? "rediss" : "redis");
-  text_add(out, kind);
-  text_add(out, "://");
+  text_format(out, "%s%s://", d->data.transport == SERVER_TLS ? "rediss" : "redis", kind);
   for (size_t i = 0; i < d->seed_count; i++) {
     text_add(out, i == 0 ? "" : ",");
     url_place_add(out, &d->seeds[i]);
@@ -75,8 +69,7 @@ static void seeds_add(text *out, const deployment *d, const char *kind)
 
 static void database_add(text *out, const deployment *d)
 {
-  text_add(out, "/");
-  text_add_int(out, d->data.database);
+  text_format(out, "/%d", d->data.database);
 }
 
 static void sentinel_add(text *out, const deployment *d)

@@ -3,6 +3,7 @@
 #include "tests.h"
 #include "base/base.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,21 @@ TEST(numbers_are_written_in_full)
     "-9223372036854775808 9223372036854775807 18446744073709551615 0");
   assert_false(t.is_cut);
   assert_int_equal(t.used, strlen(out));
+}
+
+TEST(a_format_writes_as_printf_does)
+{
+  char out[256], of_libc[256];
+  text t = text_over(out, sizeof(out));
+
+#define SAID "%s: %d of %u, %ld %lu %lld %llu %zu%s.", "name", INT_MIN, UINT_MAX, LONG_MIN, \
+             ULONG_MAX, LLONG_MIN, ULLONG_MAX, SIZE_MAX, ""
+  text_format(&t, SAID);
+  snprintf(of_libc, sizeof(of_libc), SAID);
+  assert_string_equal(out, of_libc);
+  text_format(&t, " plain");
+  assert_string_equal(out + strlen(of_libc), " plain");
+  assert_false(t.is_cut);
 }
 
 TEST(a_full_text_is_cut_and_says_so)
