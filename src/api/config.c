@@ -3,53 +3,45 @@
 #include "api/config.h"
 
 #include <ini.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "topo/server_url_parts.h"      /* words_nearest(), dialects */
+#include "topo/option_value.h"
 
-#define PPM_MAX 500000
-#define REPORT_MIN_MS 1000
-#define HISTORY_MOST 1000000
-
-typedef enum key_kind {
-  KEY_TEXT, KEY_SECRET, KEY_URL, KEY_DURATION, KEY_PPM, KEY_CHOICE, KEY_DEGRADE, KEY_DIALECT,
-  KEY_REPORT, KEY_HISTORY, KEY_COUNT_OF
-} key_kind;
-
-typedef struct key { const char *name; key_kind kind; size_t place; } key;
+typedef struct key { const char *name; value_kind kind; size_t place; } key;
 
 #define FIELD(member) offsetof(config, member)
 
 static const key keys[] = {
-  { "url", KEY_URL, FIELD(url) },
-  { "prefix", KEY_TEXT, FIELD(prefix) },
-  { "user", KEY_TEXT, FIELD(user) },
-  { "password", KEY_SECRET, FIELD(password) },
-  { "password_file", KEY_TEXT, FIELD(password_file) },
-  { "cacert", KEY_TEXT, FIELD(ca_file) },
-  { "cert", KEY_TEXT, FIELD(cert_file) },
-  { "key", KEY_TEXT, FIELD(key_file) },
-  { "sni", KEY_TEXT, FIELD(server_name) },
-  { "note", KEY_TEXT, FIELD(note) },
-  { "connect_timeout", KEY_DURATION, FIELD(connect_timeout_ms) },
-  { "command_timeout", KEY_DURATION, FIELD(command_timeout_ms) },
-  { "close_timeout", KEY_DURATION, FIELD(close_timeout_ms) },
-  { "clock_rate_error_ppm", KEY_PPM, FIELD(clock_rate_error_ppm) },
-  { "quarantine", KEY_DURATION, FIELD(quarantine_ms) },
-  { "degrade", KEY_DEGRADE, FIELD(degrade) },
-  { "dialect", KEY_DIALECT, FIELD(dialect) },
-  { "registry", KEY_TEXT, FIELD(registry) },
-  { "classes", KEY_TEXT, FIELD(classes) },
-  { "report", KEY_REPORT, FIELD(report_ms) },
-  { "history", KEY_HISTORY, FIELD(history) },
-  { "history_max", KEY_COUNT_OF, FIELD(history_max) },
-  { "history_over", KEY_DURATION, FIELD(history_over_ms) },
-  { "pubsub", KEY_CHOICE, FIELD(pubsub) },
-  { "functions", KEY_CHOICE, FIELD(functions) },
-  { "sharded", KEY_CHOICE, FIELD(sharded) },
-  { "sentinel_user", KEY_TEXT, FIELD(sentinel_user) },
-  { "sentinel_password", KEY_SECRET, FIELD(sentinel_password) },
+  { "url", VALUE_URL, FIELD(url) },
+  { "prefix", VALUE_TEXT, FIELD(prefix) },
+  { "user", VALUE_TEXT, FIELD(user) },
+  { "password", VALUE_SECRET, FIELD(password) },
+  { "password_file", VALUE_TEXT, FIELD(password_file) },
+  { "cacert", VALUE_TEXT, FIELD(ca_file) },
+  { "cert", VALUE_TEXT, FIELD(cert_file) },
+  { "key", VALUE_TEXT, FIELD(key_file) },
+  { "sni", VALUE_TEXT, FIELD(server_name) },
+  { "note", VALUE_TEXT, FIELD(note) },
+  { "connect_timeout", VALUE_DURATION, FIELD(connect_timeout_ms) },
+  { "command_timeout", VALUE_DURATION, FIELD(command_timeout_ms) },
+  { "close_timeout", VALUE_DURATION, FIELD(close_timeout_ms) },
+  { "clock_rate_error_ppm", VALUE_PPM, FIELD(clock_rate_error_ppm) },
+  { "quarantine", VALUE_DURATION, FIELD(quarantine_ms) },
+  { "degrade", VALUE_DEGRADE, FIELD(degrade) },
+  { "dialect", VALUE_DIALECT, FIELD(dialect) },
+  { "registry", VALUE_TEXT, FIELD(registry) },
+  { "classes", VALUE_TEXT, FIELD(classes) },
+  { "report", VALUE_REPORT, FIELD(report_ms) },
+  { "history", VALUE_HISTORY, FIELD(history) },
+  { "history_max", VALUE_COUNT_OF, FIELD(history_max) },
+  { "history_over", VALUE_DURATION, FIELD(history_over_ms) },
+  { "pubsub", VALUE_CHOICE, FIELD(pubsub) },
+  { "functions", VALUE_CHOICE, FIELD(functions) },
+  { "sharded", VALUE_CHOICE, FIELD(sharded) },
+  { "sentinel_user", VALUE_TEXT, FIELD(sentinel_user) },
+  { "sentinel_password", VALUE_SECRET, FIELD(sentinel_password) },
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
@@ -72,7 +64,7 @@ void config_init(config *c, const memory *m)
 void config_deinit(config *c)
 {
   for (size_t i = 0; i < KEY_COUNT; i++)
-    if (keys[i].kind == KEY_TEXT || keys[i].kind == KEY_SECRET || keys[i].kind == KEY_URL) {
+    if (keys[i].kind == VALUE_TEXT || keys[i].kind == VALUE_SECRET || keys[i].kind == VALUE_URL) {
       char **field = (char **)(void *)((char *)c + keys[i].place);
 
       mem_free_secret(&c->memory, *field);
@@ -89,12 +81,7 @@ static int fault(reading *r, const char *name, const char *words)
   if (r->status != DIBS_OK)
     return 0;
   r->status = DIBS_ERR_CONFIG;
-  text_add(r->why, r->file);
-  text_add(r->why, ":");
-  text_add_uint(r->why, r->line);
-  text_add(r->why, ": ");
-  text_add(r->why, name);
-  text_add(r->why, words);
+  text_format(r->why, "%s:%" PRIu64 ": %s%s", r->file, r->line, name, words);
   return 0;
 }
 
@@ -109,15 +96,11 @@ static int unknown(reading *r, const char *name)
   (void)fault(r, "unknown key ", "");
   text_add_quoted(r->why, name, strlen(name));
   if (near != NULL) {
-    text_add(r->why, "; did you mean ");
-    text_add(r->why, near);
-    text_add(r->why, "?");
+    text_format(r->why, "; did you mean %s?", near);
     return 0;
   }
-  for (size_t i = 0; i < KEY_COUNT; i++) {
-    text_add(r->why, i == 0 ? "; known are " : ", ");
-    text_add(r->why, names[i]);
-  }
+  for (size_t i = 0; i < KEY_COUNT; i++)
+    text_format(r->why, "%s%s", i == 0 ? "; known are " : ", ", names[i]);
   return 0;
 }
 
@@ -155,92 +138,8 @@ static int url_add(reading *r, const key *k, char **field, const char *value)
     return 0;
   }
   joined = text_over(*field, size + 1);
-  text_add(&joined, before);
-  text_add(&joined, " ");
-  text_add(&joined, value);
+  text_format(&joined, "%s %s", before, value);
   mem_free_secret(m, before);
-  return 1;
-}
-
-static int choice_set(reading *r, const key *k, void *field, const char *value)
-{
-  if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-    return fault(r, k->name, " must be yes or no");
-  *(url_choice *)field = value[0] == 'y' ? CHOICE_YES : CHOICE_NO;
-  return 1;
-}
-
-static int degrade_set(reading *r, const key *k, void *field, const char *value)
-{
-  static const char *const words[] = { "fail", "wait", "local" };
-
-  for (unsigned i = 0; i < 3; i++)
-    if (strcmp(value, words[i]) == 0) {
-      *(url_degrade *)field = (url_degrade)(DEGRADE_FAIL + i);
-      return 1;
-    }
-  return fault(r, k->name, " must be fail, wait or local");
-}
-
-static int dialect_set(reading *r, const key *k, void *field, const char *value)
-{
-  url_dialect dialect = url_dialect_of(value, strlen(value));
-
-  if (dialect == 0)
-    return fault(r, k->name, " must be " DIALECT_WORDS);
-  *(url_dialect *)field = dialect;
-  return 1;
-}
-
-static int duration_set(reading *r, const key *k, void *field, const char *value)
-{
-  int32_t ms;
-
-  if (!text_to_ms(value, &ms) || ms < 1)
-    return fault(r, k->name, " must be a duration such as 500ms, 10s or 5m");
-  *(int32_t *)field = ms;
-  return 1;
-}
-
-static int ppm_set(reading *r, const key *k, void *field, const char *value)
-{
-  uint64_t number;
-
-  if (!text_to_uint(value, strlen(value), &number) || number < 1 || number > PPM_MAX)
-    return fault(r, k->name, " must be a number from 1 to 500000");
-  *(int32_t *)field = (int32_t)number;
-  return 1;
-}
-
-static int report_set(reading *r, const key *k, void *field, const char *value)
-{
-  int32_t ms = -1;
-
-  if (strcmp(value, "off") != 0 && (!text_to_ms(value, &ms) || ms < REPORT_MIN_MS))
-    return fault(r, k->name, " must be off, or a duration of 1s or more, such as 10s");
-  *(int32_t *)field = ms;
-  return 1;
-}
-
-static int history_set(reading *r, const key *k, void *field, const char *value)
-{
-  static const char *const words[] = { "notable", "all", "off" };
-
-  for (unsigned i = 0; i < 3; i++)
-    if (strcmp(value, words[i]) == 0) {
-      *(url_history *)field = (url_history)(URL_HISTORY_NOTABLE + i);
-      return 1;
-    }
-  return fault(r, k->name, " must be notable, all or off");
-}
-
-static int count_set(reading *r, const key *k, void *field, const char *value)
-{
-  uint64_t number;
-
-  if (!text_to_uint(value, strlen(value), &number) || number < 1 || number > HISTORY_MOST)
-    return fault(r, k->name, " must be a number from 1 to 1000000");
-  *(int32_t *)field = (int32_t)number;
   return 1;
 }
 
@@ -248,24 +147,19 @@ static int value_set(reading *r, size_t which, const char *value)
 {
   const key *k = &keys[which];
   void *field = (char *)r->config + k->place;
+  const char *words;
 
-  if ((r->seen & (uint32_t)1 << which) != 0 && k->kind != KEY_URL)
+  if ((r->seen & (uint32_t)1 << which) != 0 && k->kind != VALUE_URL)
     return fault(r, k->name, " is given twice");
   r->seen |= (uint32_t)1 << which;
   switch (k->kind) {
-  case KEY_DURATION: return duration_set(r, k, field, value);
-  case KEY_PPM: return ppm_set(r, k, field, value);
-  case KEY_CHOICE: return choice_set(r, k, field, value);
-  case KEY_DEGRADE: return degrade_set(r, k, field, value);
-  case KEY_DIALECT: return dialect_set(r, k, field, value);
-  case KEY_REPORT: return report_set(r, k, field, value);
-  case KEY_HISTORY: return history_set(r, k, field, value);
-  case KEY_COUNT_OF: return count_set(r, k, field, value);
-  case KEY_URL: return url_add(r, k, field, value);
-  case KEY_TEXT:
-  case KEY_SECRET: break;
+  case VALUE_TEXT:
+  case VALUE_SECRET: return text_set(r, k, field, value);
+  case VALUE_URL: return url_add(r, k, field, value);
+  default: break;
   }
-  return text_set(r, k, field, value);
+  words = option_value_read(k->kind, (part){ value, strlen(value) }, field);
+  return words == NULL ? 1 : fault(r, k->name, words);
 }
 
 /* ---- lines, as inih wants them ---- */

@@ -79,12 +79,6 @@ bool host_is_same(const char *a, const char *b);
 #define HOST_REPORTED_SIZE 256
 bool host_reported_read(part words, char ret_host[HOST_REPORTED_SIZE]);
 
-/* The values of choices, in the order of their numbers from 1. */
-extern const char *const url_choice_words[2], *const url_degrade_words[3];
-extern const char *const url_dialect_words[DIALECT_COUNT];
-
-url_dialect url_dialect_of(const char *words, size_t size);       /* 0: unknown */
-
 /* The element of `words` that `p` probably misspells, or NULL. */
 const char *words_nearest(part p, const char *const *words, size_t count);
 
