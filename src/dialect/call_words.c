@@ -3,42 +3,73 @@
 #include "dialect/call_words.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <string.h>
 
 #include "dialect/internal.h"
 
-resp_argument word_time(char bytes[NUMBER_SIZE], int64_t us)
+void put_of(request *out, const text *t)
 {
-  return word_uint(bytes, us > 0 ? (uint64_t)us : 0);
+  assert(!t->is_cut);
+  request_put(out, t->at, t->used);
 }
 
-resp_argument word_lease(char bytes[LEASE_TEXT_SIZE], const lease_id *lease)
+void put_text(request *out, const char *plain)
 {
-  text t = text_over(bytes, LEASE_TEXT_SIZE);
+  request_put(out, plain, strlen(plain));
+}
+
+void put_uint(request *out, uint64_t value)
+{
+  char digits[UINT_DIGITS];
+
+  request_put(out, digits, uint_digits(digits, value));
+}
+
+void put_time(request *out, int64_t us)
+{
+  put_uint(out, us > 0 ? (uint64_t)us : 0);
+}
+
+void put_lease(request *out, const lease_id *lease)
+{
+  char bytes[LEASE_TEXT_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   lease_id_write(lease, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-resp_argument word_key(const protocol *n, char bytes[KEY_TEXT_SIZE], const void *name,
-                       size_t size)
+void put_key(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(bytes, KEY_TEXT_SIZE);
+  char bytes[KEY_TEXT_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   assert(native_name_fault(name, size) == NULL);
   native_key(n, name, size, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-size_t add_era(const protocol *n, resp_argument *ret_key, char bytes[KEY_TEXT_SIZE],
-               const void *name, size_t size)
+void put_era(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(bytes, KEY_TEXT_SIZE);
+  char bytes[KEY_TEXT_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   if (n->quarantine_ms <= 0)
-    return 0;
+    return;
   native_era_key(n, name, size, &t);
-  *ret_key = word_of(&t);
-  return 1;
+  put_of(out, &t);
+}
+
+const char *const share_set_words[3] = { "set", "absent", "delete" };
+
+void begin_with_era(const protocol *n, request *out, const script *s, const void *name,
+                    size_t size)
+{
+  request_begin(out, s);
+  put_key(n, out, name, size);
+  put_era(n, out, name, size);
+  request_keys_end(out);
 }
 
 /* What the scripts must know of the deployment; nothing for one server. */
@@ -56,12 +87,13 @@ void add_prefix(const protocol *n, text *t)
   }
 }
 
-resp_argument word_prefix(const protocol *n, char bytes[PREFIX_WORD_SIZE])
+void put_prefix(const protocol *n, request *out)
 {
-  text t = text_over(bytes, PREFIX_WORD_SIZE);
+  char bytes[PREFIX_WORD_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_prefix(n, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 void add_place(const protocol *n, text *t, const void *name, size_t size)
@@ -71,13 +103,13 @@ void add_place(const protocol *n, text *t, const void *name, size_t size)
   text_add_bytes(t, name, size);
 }
 
-resp_argument word_place(const protocol *n, char bytes[PLACE_SIZE], const void *name,
-                         size_t size)
+void put_place(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(bytes, PLACE_SIZE);
+  char bytes[PLACE_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_place(n, &t, name, size);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 void add_channel_mark(const protocol *n, text *t)
@@ -101,18 +133,14 @@ void add_mode(text *t, bool waits, bool polls, uint64_t nonce)
   text_add(t, " ");
 }
 
-void add_watching(const protocol *n, text *t, int64_t give_up_us, const lease_id *watched,
-                  uint64_t renewals, const void *name, size_t size)
+void add_watching(text *t, int64_t give_up_us, const lease_id *watched, uint64_t renewals)
 {
   add_time(t, give_up_us);
   if (watched != NULL)
     lease_id_write(watched, t);
   else
     text_add(t, "-");
-  text_add(t, " ");
-  text_add_uint(t, watched != NULL ? renewals : 0);
-  text_add(t, " ");
-  add_place(n, t, name, size);
+  text_format(t, " %" PRIu64 " ", watched != NULL ? renewals : 0);
 }
 
 int64_t dialect_copies_ms(int64_t copies_us, int64_t estimate_us)

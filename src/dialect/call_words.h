@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/call_words.h - the arguments of a script call, each over bytes of the caller. */
+/* dialect/call_words.h - the keys and arguments of a script call. */
 #ifndef DIALECT_CALL_WORDS_H
 #define DIALECT_CALL_WORDS_H
 
@@ -12,29 +12,34 @@
 
 resp_argument word_of(const text *t);
 resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value);
+
+/* One key or argument more, as request_put() adds it. */
+void put_of(request *out, const text *t);
+void put_text(request *out, const char *plain);
+void put_uint(request *out, uint64_t value);
 /* Server times are never negative; a negative one counts as 0. */
-resp_argument word_time(char bytes[NUMBER_SIZE], int64_t us);
-resp_argument word_lease(char bytes[LEASE_TEXT_SIZE], const lease_id *lease);
-resp_argument word_key(const protocol *n, char bytes[KEY_TEXT_SIZE], const void *name,
-                       size_t size);
-/* The last key of a script that grants: the era; returns the number of keys, 0 or 1. */
-size_t add_era(const protocol *n, resp_argument *ret_key, char bytes[KEY_TEXT_SIZE],
-               const void *name, size_t size);
+void put_time(request *out, int64_t us);
+void put_lease(request *out, const lease_id *lease);
+void put_key(const protocol *n, request *out, const void *name, size_t size);
+/* The last key of a script that grants: the era, if there is one. */
+void put_era(const protocol *n, request *out, const void *name, size_t size);
+extern const char *const share_set_words[3];        /* by share_set_what */
+/* Begins a script whose keys are the name's and the era. */
+void begin_with_era(const protocol *n, request *out, const script *s, const void *name,
+                    size_t size);
 /* `<prefix> <name>`: what a script needs to publish to an inbox. */
-resp_argument word_place(const protocol *n, char bytes[PLACE_SIZE], const void *name,
-                         size_t size);
+void put_place(const protocol *n, request *out, const void *name, size_t size);
+void put_prefix(const protocol *n, request *out);
 
 void add_prefix(const protocol *n, text *t);
-resp_argument word_prefix(const protocol *n, char bytes[PREFIX_WORD_SIZE]);
 void add_place(const protocol *n, text *t, const void *name, size_t size);
 /* The mark before a channel that a script publishes to: `{` if the channel is sharded. */
 void add_channel_mark(const protocol *n, text *t);
 void add_time(text *t, int64_t us);
 /* How an ask waits: `w<nonce> `, `p `, or `t ` for a try. */
 void add_mode(text *t, bool waits, bool polls, uint64_t nonce);
-/* `<give up> <watched lease|-> <its renewals> <prefix> <name>` */
-void add_watching(const protocol *n, text *t, int64_t give_up_us, const lease_id *watched,
-                  uint64_t renewals, const void *name, size_t size);
+/* `<give up> <watched lease|-> <its renewals> ` */
+void add_watching(text *t, int64_t give_up_us, const lease_id *watched, uint64_t renewals);
 
 /* How long a copy of a request may arrive, for scripts that take a span; 0: not at all. */
 #define DIALECT_COPIES_MS 10000       /* when the time of the server is not known */

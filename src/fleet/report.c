@@ -4,6 +4,7 @@
  * executes each report once. */
 #include "fleet/parts.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "dialect/call_words.h"
@@ -17,18 +18,13 @@
 
 void fleet_key_totals(const protocol *n, const char *class_name, text *out)
 {
-  text_add(out, n->prefix);
-  text_add(out, ":t:{");
-  text_add(out, class_name);
-  text_add(out, "}");
+  text_format(out, "%s:t:{%s}", n->prefix, class_name);
 }
 
 /* All of one slot. */
 static void key_common(const protocol *n, const char *what, text *out)
 {
-  text_add(out, n->prefix);
-  text_add(out, ":{fleet}:");
-  text_add(out, what);
+  text_format(out, "%s:{fleet}:%s", n->prefix, what);
 }
 
 void fleet_key_classes(const protocol *n, text *out)
@@ -167,31 +163,19 @@ static void series_write(text *out, const series *s, char kind, char what, size_
   text_add(out, has_any ? ";" : "");
 }
 
-static bool add_class(const fleet *f, const fleet_class *c, request *out)
+static void class_write(const fleet_class *c, text *out)
 {
-  char *bytes = mem_alloc(&f->settings.memory, PACKED_SIZE);     /* not on the stack */
-  resp_argument word;
-  text packed;
-  bool done;
-
-  if (bytes == NULL)
-    return false;
-  packed = text_over(bytes, PACKED_SIZE);
   for (size_t k = 0; k < FLEET_KINDS; k++)
     for (size_t i = 0; c->rows[k] != NULL && i < FLEET_SERIES; i++) {
       bool waits = i < DIBS_FLEET_WAITS;
 
-      series_write(&packed, &c->rows[k]->sent[i], fleet_kind_letters[k], waits ? 'w' : 'h',
+      series_write(out, &c->rows[k]->sent[i], fleet_kind_letters[k], waits ? 'w' : 'h',
                    waits ? i : i - DIBS_FLEET_WAITS);
     }
-  word = word_of(&packed);
-  done = request_add(out, &word, 1);
-  mem_free(&f->settings.memory, bytes);
-  return done;
 }
 
 /* One line for each class and kind: kind, holding, waiting, class. */
-static resp_argument gauges_write(const fleet *f, text *out)
+static void gauges_write(const fleet *f, text *out)
 {
   for (size_t i = 0; i < f->class_count; i++)
     for (size_t k = 0; k < FLEET_KINDS; k++) {
@@ -200,81 +184,81 @@ static resp_argument gauges_write(const fleet *f, text *out)
       if (row == NULL || (row->holding == 0 && row->waiting == 0))
         continue;
       text_add_bytes(out, &fleet_kind_letters[k], 1);
-      text_add(out, " ");
-      text_add_uint(out, row->holding);
-      text_add(out, " ");
-      text_add_uint(out, row->waiting);
-      text_add(out, " ");
-      text_add(out, f->classes[i]->name);
-      text_add(out, "\n");
+      text_format(out, " %" PRIu64 " %" PRIu64 " %s\n", row->holding, row->waiting,
+                  f->classes[i]->name);
     }
-  return word_of(out);
 }
 
-static bool add_word(request *out, const char *words)
+/* The series of a class; without one, the gauges. */
+static void put_written(const fleet *f, const fleet_class *c, request *out)
 {
-  resp_argument word = { words, strlen(words) };
+  size_t size = c != NULL ? PACKED_SIZE : GAUGES_SIZE;
+  char *bytes = mem_alloc(&f->settings.memory, size);     /* not on the stack */
+  text written;
 
-  return request_add(out, &word, 1);
+  if (bytes == NULL) {
+    out->is_incomplete = true;
+    return;
+  }
+  written = text_over(bytes, size);
+  if (c != NULL)
+    class_write(c, &written);
+  else
+    gauges_write(f, &written);
+  put_of(out, &written);
+  mem_free(&f->settings.memory, bytes);
 }
 
-static bool add_uint(request *out, uint64_t value)
-{
-  char bytes[NUMBER_SIZE];
-  resp_argument word = word_uint(bytes, value);
-
-  return request_add(out, &word, 1);
-}
-
-static bool add_entry(const fleet_entry *e, instant now, request *out)
+static void put_entry(const fleet_entry *e, instant now, request *out)
 {
   static const char *const modes[] = { "exclusive", "read", "permits" };
   char kind[2] = { fleet_kind_letters[e->kind], 0 };
-  resp_argument name = { e->name, e->size };
 
-  return add_uint(out, e->number) && add_uint(out, (uint64_t)span_to_us(instant_since(now, e->at)))
-         && add_word(out, e->end) && request_add(out, &name, 1) && add_word(out, e->of->name)
-         && add_word(out, kind) && add_word(out, modes[e->mode])
-         && add_uint(out, (uint64_t)e->ttl_ms) && add_uint(out, e->fence)
-         && add_uint(out, (uint64_t)e->waited_us) && add_uint(out, (uint64_t)e->held_us);
+  put_uint(out, e->number);
+  put_uint(out, (uint64_t)span_to_us(instant_since(now, e->at)));
+  put_text(out, e->end);
+  request_put(out, e->name, e->size);
+  put_text(out, e->of->name);
+  put_text(out, kind);
+  put_text(out, modes[e->mode]);
+  put_uint(out, (uint64_t)e->ttl_ms);
+  put_uint(out, e->fence);
+  put_uint(out, (uint64_t)e->waited_us);
+  put_uint(out, (uint64_t)e->held_us);
 }
 
 /* The names of the classes, the client, and the history. */
-static bool add_common(const fleet *f, instant now, request *out)
+static void put_common(const fleet *f, instant now, request *out)
 {
   const fleet_settings *s = &f->settings;
-  bool done = add_word(out, s->names->client) && add_uint(out, s->history_max) &&
-              add_uint(out, f->is_last) && add_word(out, s->host) && add_word(out, f->pid) &&
-              add_word(out, s->program) && add_word(out, s->note) &&
-              add_uint(out, sent_classes(f));
 
+  put_text(out, s->names->client);
+  put_uint(out, s->history_max);
+  put_uint(out, f->is_last);
+  put_text(out, s->host);
+  put_text(out, f->pid);
+  put_text(out, s->program);
+  put_text(out, s->note);
+  put_uint(out, sent_classes(f));
   for (size_t i = 0; i < f->class_count; i++)
     if (f->classes[i]->is_sent)
-      done = done && add_word(out, f->classes[i]->name);
+      put_text(out, f->classes[i]->name);
   for (const fleet_entry *e = f->sent.first; e != NULL; e = e->next)
-    done = done && add_entry(e, now, out);
-  return done;
+    put_entry(e, now, out);
 }
 
-static bool add_key(request *out, const text *key)
+static void put_common_keys(const protocol *n, request *out)
 {
-  return request_add_key(out, word_of(key));
-}
-
-static bool add_common_keys(const protocol *n, request *out)
-{
+  void (*const keys[])(const protocol *n, text *out) = { fleet_key_classes, fleet_key_clients,
+                                                         fleet_key_history };
   char bytes[KEY_TEXT_SIZE];
-  text classes = text_over(bytes, sizeof(bytes));
-  bool done;
 
-  fleet_key_classes(n, &classes);
-  done = add_key(out, &classes);
-  classes = text_over(bytes, sizeof(bytes));
-  fleet_key_clients(n, &classes);
-  done = done && add_key(out, &classes);
-  classes = text_over(bytes, sizeof(bytes));
-  fleet_key_history(n, &classes);
-  return done && add_key(out, &classes);
+  for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    text key = text_over(bytes, sizeof(bytes));
+
+    keys[i](n, &key);
+    put_of(out, &key);
+  }
 }
 
 /* Cluster: remembers the number of the report in the slot of `beside`. */
@@ -284,89 +268,83 @@ static void key_mark(const protocol *n, const fleet_class *c, text *out)
     fleet_key_totals(n, c->name, out);
   else
     key_common(n, "report", out);
-  text_add(out, ":");
-  text_add(out, n->client);
-}
-
-/* All keys come before the first argument. */
-static bool begin(const text *key, request *out)
-{
-  resp_argument first = word_of(key);
-
-  return request_script(out, &script_native_report, &first, 1, NULL, 0);
-}
-
-static bool add_gauges(const fleet *f, request *out)
-{
-  char *bytes = mem_alloc(&f->settings.memory, GAUGES_SIZE);     /* not on the stack */
-  resp_argument word;
-  text gauges;
-  bool done;
-
-  if (bytes == NULL)
-    return false;
-  gauges = text_over(bytes, GAUGES_SIZE);
-  word = gauges_write(f, &gauges);
-  done = request_add(out, &word, 1);
-  mem_free(&f->settings.memory, bytes);
-  return done;
+  text_format(out, ":%s", n->client);
 }
 
 /* The last report leaves no mark. */
-static bool add_head(const fleet *f, bool has_gauges, size_t classes, request *out)
+static void put_head(const fleet *f, bool has_gauges, size_t classes, request *out)
 {
-  return add_uint(out, f->number) && add_uint(out, f->is_last ? 0 : FLEET_KEEP_MS) &&
-         (has_gauges ? add_gauges(f, out) : add_word(out, "")) && add_uint(out, classes);
+  request_keys_end(out);
+  put_uint(out, f->number);
+  put_uint(out, f->is_last ? 0 : FLEET_KEEP_MS);
+  if (has_gauges)
+    put_written(f, NULL, out);
+  else
+    put_text(out, "");
+  put_uint(out, classes);
 }
 
-static bool write_part(const fleet *f, size_t part, instant now, request *out)
+static void put_totals_key(const fleet *f, const fleet_class *c, request *out)
+{
+  char bytes[KEY_TEXT_SIZE];
+  text key = text_over(bytes, sizeof(bytes));
+
+  fleet_key_totals(f->settings.names, c->name, &key);
+  put_of(out, &key);
+}
+
+static void begin(const fleet *f, size_t part, request *out)
 {
   const protocol *n = f->settings.names;
+  char bytes[KEY_TEXT_SIZE];
+  text key = text_over(bytes, sizeof(bytes));
+
+  if (!n->has_tags || part == sent_classes(f) + 1)
+    native_client_key(n, n->client, &key);
+  else
+    key_mark(n, class_of_part(f, part), &key);
+  request_begin(out, &script_native_report);
+  put_of(out, &key);
+}
+
+static void write_part(const fleet *f, size_t part, instant now, request *out)
+{
   fleet_class *c = class_of_part(f, part);
-  char key[KEY_TEXT_SIZE], totals[KEY_TEXT_SIZE];
-  text k = text_over(key, sizeof(key)), t = text_over(totals, sizeof(totals));
 
   if (part == sent_classes(f) + 1) {
-    native_client_key(n, n->client, &k);
-    return begin(&k, out) && add_head(f, true, 0, out);
+    put_head(f, true, 0, out);
+  } else if (c == NULL) {
+    put_common_keys(f->settings.names, out);
+    put_head(f, false, 0, out);
+    put_common(f, now, out);
+  } else {
+    put_totals_key(f, c, out);
+    put_head(f, false, 1, out);
+    put_written(f, c, out);
   }
-  key_mark(n, c, &k);
-  if (c == NULL)
-    return begin(&k, out) && add_common_keys(n, out) && add_head(f, false, 0, out) &&
-           add_common(f, now, out);
-  fleet_key_totals(n, c->name, &t);
-  return begin(&k, out) && add_key(out, &t) && add_head(f, false, 1, out) &&
-         add_class(f, c, out);
 }
 
-static bool write_all(const fleet *f, instant now, request *out)
+static void write_all(const fleet *f, instant now, request *out)
 {
-  const protocol *n = f->settings.names;
-  char key[KEY_TEXT_SIZE];
-  text k = text_over(key, sizeof(key));
-  bool done;
-
-  native_client_key(n, n->client, &k);
-  done = begin(&k, out);
-  for (size_t i = 0; i < f->class_count; i++) {
-    char totals[KEY_TEXT_SIZE];
-    text t = text_over(totals, sizeof(totals));
-
-    if (!f->classes[i]->is_sent)
-      continue;
-    fleet_key_totals(n, f->classes[i]->name, &t);
-    done = done && add_key(out, &t);
-  }
-  done = done && add_common_keys(n, out) && add_head(f, true, sent_classes(f), out);
   for (size_t i = 0; i < f->class_count; i++)
     if (f->classes[i]->is_sent)
-      done = done && add_class(f, f->classes[i], out);
-  return done && add_common(f, now, out);
+      put_totals_key(f, f->classes[i], out);
+  put_common_keys(f->settings.names, out);
+  put_head(f, true, sent_classes(f), out);
+  for (size_t i = 0; i < f->class_count; i++)
+    if (f->classes[i]->is_sent)
+      put_written(f, f->classes[i], out);
+  put_common(f, now, out);
 }
 
 bool fleet_report_write(const fleet *f, size_t part, instant now, request *out)
 {
-  return f->settings.names->has_tags ? write_part(f, part, now, out) : write_all(f, now, out);
+  begin(f, part, out);
+  if (f->settings.names->has_tags)
+    write_part(f, part, now, out);
+  else
+    write_all(f, now, out);
+  return !out->is_incomplete;
 }
 
 /* ---- afterwards ---- */

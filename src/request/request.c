@@ -27,58 +27,56 @@ static size_t count_of(const request *r)
   return buffer_size(&r->sizes) / sizeof(size_t);
 }
 
-static void begin(request *r, const script *s, size_t key_count)
+void request_begin(request *r, const script *s)
 {
-  assert(key_count <= UINT32_MAX);
   buffer_clear(&r->sizes);
   buffer_clear(&r->bytes);
   r->script = s;
-  r->key_count = (uint32_t)key_count;
+  r->key_count = 0;
   r->carries_text = r->is_incomplete = r->has_limit = false;
   r->limit_us = 0;
 }
 
-bool request_add(request *r, const resp_argument *arguments, size_t count)
+void request_put(request *r, const void *bytes, size_t size)
 {
-  size_t total = 0;
-
-  for (size_t i = 0; i < count; i++)
-    total += arguments[i].size;
-  if (r->is_incomplete || !buffer_reserve(&r->sizes, count * sizeof(size_t)) ||
-      !buffer_reserve(&r->bytes, total)) {
+  if (r->is_incomplete || !buffer_reserve(&r->sizes, sizeof(size)) ||
+      !buffer_reserve(&r->bytes, size)) {
     r->is_incomplete = true;
-    return false;
+    return;
   }
-  for (size_t i = 0; i < count; i++) {
-    size_t size = arguments[i].size;
-
-    memcpy(r->sizes.bytes + r->sizes.end, &size, sizeof(size));
-    r->sizes.end += sizeof(size);
-    if (size > 0)
-      memcpy(r->bytes.bytes + r->bytes.end, arguments[i].bytes, size);
-    r->bytes.end += size;
-  }
-  return true;
+  memcpy(r->sizes.bytes + r->sizes.end, &size, sizeof(size));
+  r->sizes.end += sizeof(size);
+  if (size > 0)
+    memcpy(r->bytes.bytes + r->bytes.end, bytes, size);
+  r->bytes.end += size;
 }
 
-bool request_add_key(request *r, resp_argument key)
+bool request_add(request *r, const resp_argument *arguments, size_t count)
 {
-  assert(r->is_incomplete || count_of(r) == r->key_count);
-  r->key_count++;
-  return request_add(r, &key, 1);
+  for (size_t i = 0; i < count; i++)
+    request_put(r, arguments[i].bytes, arguments[i].size);
+  return !r->is_incomplete;
+}
+
+void request_keys_end(request *r)
+{
+  assert(count_of(r) <= UINT32_MAX);
+  r->key_count = (uint32_t)count_of(r);
 }
 
 bool request_command(request *r, const resp_argument *arguments, size_t count)
 {
-  begin(r, NULL, 0);
+  request_begin(r, NULL);
   return request_add(r, arguments, count);
 }
 
 bool request_script(request *r, const script *s, const resp_argument *keys, size_t key_count,
                     const resp_argument *arguments, size_t argument_count)
 {
-  begin(r, s, key_count);
-  return request_add(r, keys, key_count) && request_add(r, arguments, argument_count);
+  request_begin(r, s);
+  (void)request_add(r, keys, key_count);
+  request_keys_end(r);
+  return request_add(r, arguments, argument_count);
 }
 
 bool request_limit(request *r)
@@ -89,7 +87,8 @@ bool request_limit(request *r)
 
 bool request_copy(request *to, const request *from)
 {
-  begin(to, from->script, from->key_count);
+  request_begin(to, from->script);
+  to->key_count = from->key_count;
   to->carries_text = from->carries_text;
   to->has_limit = from->has_limit;
   to->limit_us = from->limit_us;

@@ -29,9 +29,11 @@ void request_deinit(request *r);
 bool request_command(request *r, const resp_argument *arguments, size_t count);
 bool request_script(request *r, const script *s, const resp_argument *keys, size_t key_count,
                     const resp_argument *arguments, size_t argument_count);
-/* More of them, at the end; a key before the first argument of a script. */
-bool request_add_key(request *r, resp_argument key);
+/* The same in pieces: the keys, request_keys_end(), the arguments. */
+void request_begin(request *r, const script *s);
+void request_put(request *r, const void *bytes, size_t size);
 bool request_add(request *r, const resp_argument *arguments, size_t count);
+void request_keys_end(request *r);
 /* The script takes a limit (lua/shared/late.lua). false: it is incomplete. */
 bool request_limit(request *r);
 bool request_copy(request *to, const request *from);

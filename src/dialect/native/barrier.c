@@ -3,6 +3,7 @@
 #include "dialect/native/barrier.h"
 
 #include <assert.h>
+#include <inttypes.h>
 
 #include "dialect/call_words.h"
 #include "dialect/internal.h"
@@ -22,88 +23,73 @@ void native_barrier_channel(const protocol *n, const void *name, size_t size, te
 
 /* ---- calls ---- */
 
-/* The bytes of the arguments of one call. */
-typedef struct call_texts {
-  char key[KEY_TEXT_SIZE], channel[BARRIER_CHANNEL_SIZE + 1], party[PARTY_SIZE];
-  char parties[NUMBER_SIZE], generation[NUMBER_SIZE], silence[NUMBER_SIZE];
-} call_texts;
-
-static resp_argument word_barrier(const protocol *n, call_texts *at, const void *name,
-                                  size_t size)
+/* The one key. */
+static void begin(const protocol *n, request *out, const script *s, const void *name, size_t size)
 {
-  text t = text_over(at->key, sizeof(at->key));
+  char bytes[KEY_TEXT_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   assert(native_name_fault(name, size) == NULL);
   native_barrier_key(n, name, size, &t);
-  return word_of(&t);
+  request_begin(out, s);
+  put_of(out, &t);
+  request_keys_end(out);
 }
 
-static resp_argument word_channel(const protocol *n, call_texts *at, const void *name,
-                                  size_t size)
+static void put_channel(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(at->channel, sizeof(at->channel));
+  char bytes[BARRIER_CHANNEL_SIZE + 1];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_channel_mark(n, &t);
   native_barrier_channel(n, name, size, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-static resp_argument word_party(const protocol *n, call_texts *at, uint64_t party)
+static void put_party(const protocol *n, request *out, uint64_t party)
 {
-  text t = text_over(at->party, sizeof(at->party));
+  char bytes[PARTY_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
-  text_add(&t, n->client);
-  text_add(&t, ":");
-  text_add_uint(&t, party);
-  return word_of(&t);
+  text_format(&t, "%s:%" PRIu64, n->client, party);
+  put_of(out, &t);
 }
 
 bool native_barrier_arrive(const protocol *n, request *out, const barrier_call *c)
 {
-  call_texts at;
-  resp_argument key = word_barrier(n, &at, c->name, c->name_size);
-  resp_argument arguments[] = {
-    word_party(n, &at, c->party), word_uint(at.parties, c->parties),
-    word_uint(at.generation, c->generation),
-    word_uint(at.silence, (uint64_t)c->silence_ms),
-    word_channel(n, &at, c->name, c->name_size),
-  };
-
   assert(c->parties > 0 && c->parties <= PARTIES_MAX && c->silence_ms > 0);
-  return request_script(out, &script_native_barrier_arrive, &key, 1, arguments, 5) &&
-         request_limit(out);
+  begin(n, out, &script_native_barrier_arrive, c->name, c->name_size);
+  put_party(n, out, c->party);
+  put_uint(out, c->parties);
+  put_uint(out, c->generation);
+  put_uint(out, (uint64_t)c->silence_ms);
+  put_channel(n, out, c->name, c->name_size);
+  return request_limit(out);
 }
 
 bool native_barrier_leave(const protocol *n, request *out, const barrier_call *c)
 {
-  call_texts at;
-  resp_argument key = word_barrier(n, &at, c->name, c->name_size);
-  resp_argument arguments[] = { word_party(n, &at, c->party),
-                                word_uint(at.generation, c->generation),
-                                word_channel(n, &at, c->name, c->name_size) };
-
-  return request_script(out, &script_native_barrier_leave, &key, 1, arguments, 3);
+  begin(n, out, &script_native_barrier_leave, c->name, c->name_size);
+  put_party(n, out, c->party);
+  put_uint(out, c->generation);
+  put_channel(n, out, c->name, c->name_size);
+  return !out->is_incomplete;
 }
 
 bool native_barrier_look(const protocol *n, request *out, const void *name,
                          size_t name_size)
 {
-  call_texts at;
-  resp_argument key = word_barrier(n, &at, name, name_size);
-
-  return request_script(out, &script_native_barrier_look, &key, 1, NULL, 0);
+  begin(n, out, &script_native_barrier_look, name, name_size);
+  return !out->is_incomplete;
 }
 
 bool native_barrier_reset(const protocol *n, request *out, const void *name,
                           size_t name_size, uint64_t generation)
 {
-  call_texts at;
-  resp_argument key = word_barrier(n, &at, name, name_size);
-  resp_argument arguments[] = { word_uint(at.generation, generation),
-                                word_channel(n, &at, name, name_size) };
-
-  return request_script(out, &script_native_barrier_reset, &key, 1, arguments, 2) &&
-         request_limit(out);
+  begin(n, out, &script_native_barrier_reset, name, name_size);
+  put_uint(out, generation);
+  put_channel(n, out, name, name_size);
+  return request_limit(out);
 }
 
 /* ---- answers ---- */

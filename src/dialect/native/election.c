@@ -25,72 +25,66 @@ void native_election_channel(const protocol *n, const void *name, size_t size, t
 
 /* ---- calls ---- */
 
-/* The bytes of the arguments of one call. */
-typedef struct call_texts {
-  char lock[KEY_TEXT_SIZE], key[KEY_TEXT_SIZE], channel[ELECTION_CHANNEL_SIZE + 1];
-  char lease[LEASE_TEXT_SIZE];
-  char fence[NUMBER_SIZE], publication[NUMBER_SIZE], kept[NUMBER_SIZE];
-} call_texts;
-
-static resp_argument word_election(const protocol *n, call_texts *at, const void *name,
-                                   size_t size)
+static void put_election(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(at->key, sizeof(at->key));
+  char bytes[KEY_TEXT_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   native_election_key(n, name, size, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-static resp_argument word_channel(const protocol *n, call_texts *at, const publish_call *c)
+static void put_channel(const protocol *n, request *out, const publish_call *c)
 {
-  text t = text_over(at->channel, sizeof(at->channel));
+  char bytes[ELECTION_CHANNEL_SIZE + 1];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_channel_mark(n, &t);
   native_election_channel(n, c->name, c->name_size, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 /* Kept as long as the lock itself. */
-static resp_argument word_kept(call_texts *at, int64_t ttl_ms)
+static void put_kept(request *out, int64_t ttl_ms)
 {
-  int64_t kept = ttl_ms > HOUR_MS / 4 ? 4 * ttl_ms : HOUR_MS;
-
-  return word_uint(at->kept, (uint64_t)kept);
+  put_uint(out, (uint64_t)(ttl_ms > HOUR_MS / 4 ? 4 * ttl_ms : HOUR_MS));
 }
 
 bool native_elect_publish(const protocol *n, request *out, const publish_call *c)
 {
-  call_texts at;
-  resp_argument keys[] = { word_key(n, at.lock, c->name, c->name_size),
-                           word_election(n, &at, c->name, c->name_size) };
-  resp_argument arguments[] = {
-    word_lease(at.lease, c->lease), word_uint(at.fence, c->fence),
-    word_uint(at.publication, c->publication), word_kept(&at, c->ttl_ms),
-    word_channel(n, &at, c), { c->value, c->value_size },
-  };
-
   assert(c->value_size <= ELECTION_VALUE_MAX);
-  return request_script(out, &script_native_elect_publish, keys, 2, arguments, 6) &&
-         request_limit(out);
+  request_begin(out, &script_native_elect_publish);
+  put_key(n, out, c->name, c->name_size);
+  put_election(n, out, c->name, c->name_size);
+  request_keys_end(out);
+  put_lease(out, c->lease);
+  put_uint(out, c->fence);
+  put_uint(out, c->publication);
+  put_kept(out, c->ttl_ms);
+  put_channel(n, out, c);
+  request_put(out, c->value, c->value_size);
+  return request_limit(out);
 }
 
 bool native_elect_clear(const protocol *n, request *out, const publish_call *c)
 {
-  call_texts at;
-  resp_argument key = word_election(n, &at, c->name, c->name_size);
-  resp_argument arguments[] = { word_lease(at.lease, c->lease), word_uint(at.fence, c->fence),
-                                word_kept(&at, c->ttl_ms), word_channel(n, &at, c) };
-
-  return request_script(out, &script_native_elect_clear, &key, 1, arguments, 4);
+  request_begin(out, &script_native_elect_clear);
+  put_election(n, out, c->name, c->name_size);
+  request_keys_end(out);
+  put_lease(out, c->lease);
+  put_uint(out, c->fence);
+  put_kept(out, c->ttl_ms);
+  put_channel(n, out, c);
+  return !out->is_incomplete;
 }
 
 bool native_elect_look(const protocol *n, request *out, const void *name, size_t name_size)
 {
-  call_texts at;
-  resp_argument keys[] = { word_key(n, at.lock, name, name_size),
-                           word_election(n, &at, name, name_size) };
-
-  return request_script(out, &script_native_elect_look, keys, 2, NULL, 0);
+  request_begin(out, &script_native_elect_look);
+  put_key(n, out, name, name_size);
+  put_election(n, out, name, name_size);
+  request_keys_end(out);
+  return !out->is_incomplete;
 }
 
 /* ---- answers ---- */

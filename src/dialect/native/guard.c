@@ -9,8 +9,6 @@
 #include "base/hash_tag.h"
 #include "dialect/call_words.h"
 
-#define HEAD 4             /* arguments that every guarded write begins with */
-
 /* ---- keys ---- */
 
 const char *native_guard_fault(const void *key, size_t size)
@@ -29,9 +27,7 @@ static void add_key(const protocol *n, const char *kind, const void *key, size_t
 {
   bool is_tagged = hash_tag_is_in(key, size);
 
-  text_add(out, n->prefix);
-  text_add(out, kind);
-  text_add(out, is_tagged ? ":" : "{");
+  text_format(out, "%s%s%s", n->prefix, kind, is_tagged ? ":" : "{");
   text_add_bytes(out, key, size);
   if (!is_tagged)
     text_add(out, "}");
@@ -46,104 +42,97 @@ void native_fence_key(const protocol *n, const void *key, size_t size, text *out
 static void add_counted_key(const protocol *n, const guard_call *c, text *out)
 {
   add_key(n, ":c:", c->key, c->key_size, out);
-  text_add(out, ":");
-  text_add(out, n->client);
+  text_format(out, ":%s", n->client);
 }
 
 /* ---- calls ---- */
 
-typedef struct guard_words {
-  char fence_key[GUARD_KEY_TEXT_SIZE], counted_key[GUARD_KEY_TEXT_SIZE];
-  char fence[NUMBER_SIZE], number[NUMBER_SIZE], settled[NUMBER_SIZE];
-  resp_argument keys[3], head[HEAD];
-} guard_words;
-
-static void guard_words_of(const protocol *n, const guard_call *c, guard_words *w)
+static void put_fence_key(const protocol *n, request *out, const void *key, size_t size)
 {
-  text fence_key = text_over(w->fence_key, sizeof(w->fence_key));
-  text counted_key = text_over(w->counted_key, sizeof(w->counted_key));
+  char bytes[GUARD_KEY_TEXT_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
-  assert(native_guard_fault(c->key, c->key_size) == NULL);
-  assert(c->fence > 0 && c->fence <= GUARD_FENCE_MAX);
-  assert(c->settled <= c->number);
-  native_fence_key(n, c->key, c->key_size, &fence_key);
-  add_counted_key(n, c, &counted_key);
-  w->keys[0] = (resp_argument){ c->key, c->key_size };
-  w->keys[1] = word_of(&fence_key);
-  w->keys[2] = word_of(&counted_key);
-  w->head[0] = word_uint(w->fence, c->fence);
-  w->head[1] = (resp_argument){ n->client, strlen(n->client) };
-  w->head[2] = word_uint(w->number, c->number);
-  w->head[3] = word_uint(w->settled, c->settled);
+  assert(native_guard_fault(key, size) == NULL);
+  native_fence_key(n, key, size, &t);
+  put_of(out, &t);
 }
 
-/* The head, then these arguments. */
-static bool guard_send(const protocol *n, request *out, const script *s,
-                       const guard_call *c, const resp_argument *words, size_t count)
+/* What every guarded write begins with. */
+static void begin(const protocol *n, request *out, const script *s, const guard_call *c)
 {
-  size_t key_count = s == &script_native_guarded_incr ? 3 : 2;
-  guard_words w;
+  char counted[GUARD_KEY_TEXT_SIZE];
+  text counted_key = text_over(counted, sizeof(counted));
 
-  guard_words_of(n, c, &w);
-  return request_script(out, s, w.keys, key_count, w.head, HEAD) &&
-         request_add(out, words, count) && request_limit(out);
+  assert(c->fence > 0 && c->fence <= GUARD_FENCE_MAX);
+  assert(c->settled <= c->number);
+  request_begin(out, s);
+  request_put(out, c->key, c->key_size);
+  put_fence_key(n, out, c->key, c->key_size);
+  if (s == &script_native_guarded_incr) {
+    add_counted_key(n, c, &counted_key);
+    put_of(out, &counted_key);
+  }
+  request_keys_end(out);
+  put_uint(out, c->fence);
+  put_text(out, n->client);
+  put_uint(out, c->number);
+  put_uint(out, c->settled);
 }
 
 bool native_guarded_set(const protocol *n, request *out, const guard_call *c,
                         resp_argument value, int64_t ttl_ms)
 {
-  char ttl[NUMBER_SIZE];
-  resp_argument words[2];
-
   assert(ttl_ms >= 0);
-  words[0] = value;
-  words[1] = word_uint(ttl, (uint64_t)ttl_ms);
-  return guard_send(n, out, &script_native_guarded_set, c, words, 2);
+  begin(n, out, &script_native_guarded_set, c);
+  request_put(out, value.bytes, value.size);
+  put_uint(out, (uint64_t)ttl_ms);
+  return request_limit(out);
 }
 
 bool native_guarded_hset(const protocol *n, request *out, const guard_call *c,
                          const resp_argument *words, size_t count)
 {
   assert(count >= 2 && count % 2 == 0 && count / 2 <= GUARD_FIELDS_MAX);
-  return guard_send(n, out, &script_native_guarded_hset, c, words, count);
+  begin(n, out, &script_native_guarded_hset, c);
+  return request_add(out, words, count) && request_limit(out);
 }
 
 bool native_guarded_hdel(const protocol *n, request *out, const guard_call *c,
                          const resp_argument *names, size_t count)
 {
   assert(count >= 1 && count <= GUARD_FIELDS_MAX);
-  return guard_send(n, out, &script_native_guarded_hdel, c, names, count);
+  begin(n, out, &script_native_guarded_hdel, c);
+  return request_add(out, names, count) && request_limit(out);
 }
 
 bool native_guarded_del(const protocol *n, request *out, const guard_call *c)
 {
-  return guard_send(n, out, &script_native_guarded_del, c, NULL, 0);
+  begin(n, out, &script_native_guarded_del, c);
+  return request_limit(out);
 }
 
 bool native_guarded_incr(const protocol *n, request *out, const guard_call *c, int64_t by)
 {
   char bytes[NUMBER_SIZE];
   text t = text_over(bytes, sizeof(bytes));
-  resp_argument word;
 
   text_add_int(&t, by);
-  word = word_of(&t);
-  return guard_send(n, out, &script_native_guarded_incr, c, &word, 1);
+  begin(n, out, &script_native_guarded_incr, c);
+  put_of(out, &t);
+  return request_limit(out);
 }
 
 bool native_guarded_get(const protocol *n, request *out, resp_argument key,
                         const resp_argument *field, size_t most)
 {
-  char fence_bytes[GUARD_KEY_TEXT_SIZE], most_bytes[NUMBER_SIZE];
-  text fence_key = text_over(fence_bytes, sizeof(fence_bytes));
-  resp_argument keys[2], limit = word_uint(most_bytes, most);
-
-  assert(native_guard_fault(key.bytes, key.size) == NULL);
-  native_fence_key(n, key.bytes, key.size, &fence_key);
-  keys[0] = key;
-  keys[1] = word_of(&fence_key);
-  return request_script(out, &script_native_guarded_get, keys, 2, &limit, 1) &&
-         (field == NULL || request_add(out, field, 1));
+  request_begin(out, &script_native_guarded_get);
+  request_put(out, key.bytes, key.size);
+  put_fence_key(n, out, key.bytes, key.size);
+  request_keys_end(out);
+  put_uint(out, most);
+  if (field != NULL)
+    request_put(out, field->bytes, field->size);
+  return !out->is_incomplete;
 }
 
 /* ---- answers ---- */

@@ -12,25 +12,20 @@
 #define HOLDER_COUNT 6    /* elements of each holder */
 #define WAITER_COUNT 5    /* elements of each waiter */
 
-static bool inspect(const protocol *n, request *out, const void *name, size_t name_size,
-                    size_t count)
-{
-  char key[KEY_TEXT_SIZE], prefix[PREFIX_WORD_SIZE];
-  resp_argument keys[1], arguments[2] = { { NULL, 0 }, RESP_TEXT("0") };
-
-  keys[0] = word_key(n, key, name, name_size);
-  arguments[0] = word_prefix(n, prefix);
-  return request_script(out, &script_native_inspect, keys, 1, arguments, count);
-}
-
 bool native_inspect(const protocol *n, request *out, const void *name, size_t name_size)
 {
-  return inspect(n, out, name, name_size, 1);
+  request_begin(out, &script_native_inspect);
+  put_key(n, out, name, name_size);
+  request_keys_end(out);
+  put_prefix(n, out);
+  return !out->is_incomplete;
 }
 
 bool native_inspect_in_doubt(const protocol *n, request *out, const void *name, size_t name_size)
 {
-  return inspect(n, out, name, name_size, 2);
+  (void)native_inspect(n, out, name, name_size);
+  put_text(out, "0");
+  return !out->is_incomplete;
 }
 
 static bool read_mode(const resp_reply *r, size_t i, char *ret_mode)

@@ -3,6 +3,7 @@
 #include "dialect/native/latch.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -31,9 +32,7 @@ static void add_numbered(const void *name, size_t size, text *out)
     if (slot_of_bytes(digits, number.used) == wanted)
       break;
   }
-  text_add(out, "{");
-  text_add(out, digits);
-  text_add(out, "}:");
+  text_format(out, "{%s}:", digits);
   text_add_bytes(out, name, size);
 }
 
@@ -73,65 +72,59 @@ static void add_beside(const protocol *n, const void *name, size_t size, text *o
 
 /* ---- calls ---- */
 
-static bool change(const protocol *n, request *out, const script *s, const latch_call *c,
-                   const resp_argument *more, size_t more_count)
+/* Then come other arguments, and a limit. */
+static void begin(const protocol *n, request *out, const script *s, const latch_call *c)
 {
-  char channel[LATCH_CHANNEL_SIZE + 1], beside[BESIDE_KEY_SIZE], reported[BESIDE_KEY_SIZE];
+  char channel[LATCH_CHANNEL_SIZE + 1], beside[BESIDE_KEY_SIZE];
   text channel_text = text_over(channel, sizeof(channel));
   text beside_text = text_over(beside, sizeof(beside));
-  text reported_text = text_over(reported, sizeof(reported));
-  resp_argument keys[3], arguments[3];
 
-  assert(native_name_fault(c->name, c->name_size) == NULL && more_count <= 2);
+  assert(native_name_fault(c->name, c->name_size) == NULL);
+  request_begin(out, s);
+  request_put(out, c->name, c->name_size);
+  add_beside(n, c->name, c->name_size, &beside_text);
+  put_of(out, &beside_text);
+  text_format(&beside_text, ":%s:%" PRIu64, n->client, c->number);
+  put_of(out, &beside_text);
+  request_keys_end(out);
   add_channel_mark(n, &channel_text);
   native_latch_channel(n, c->name, c->name_size, &channel_text);
-  add_beside(n, c->name, c->name_size, &beside_text);
-  add_beside(n, c->name, c->name_size, &reported_text);
-  text_add(&reported_text, ":");
-  text_add(&reported_text, n->client);
-  text_add(&reported_text, ":");
-  text_add_uint(&reported_text, c->number);
-
-  keys[0] = (resp_argument){ c->name, c->name_size };
-  keys[1] = word_of(&beside_text);
-  keys[2] = word_of(&reported_text);
-  arguments[0] = word_of(&channel_text);
-  for (size_t i = 0; i < more_count; i++)
-    arguments[1 + i] = more[i];
-  return request_script(out, s, keys, 3, arguments, 1 + more_count) && request_limit(out);
+  put_of(out, &channel_text);
 }
 
 bool native_latch_set(const protocol *n, request *out, const latch_call *c)
 {
-  char count[NUMBER_SIZE];
-  resp_argument words[1] = { word_uint(count, (uint64_t)c->count) };
-
-  return change(n, out, &script_native_latch_set, c, words, 1);
+  begin(n, out, &script_native_latch_set, c);
+  put_uint(out, (uint64_t)c->count);
+  return request_limit(out);
 }
 
 bool native_latch_down(const protocol *n, request *out, const latch_call *c)
 {
-  char count[NUMBER_SIZE];
-  resp_argument words[2] = { word_uint(count, (uint64_t)c->count), { c->id, c->id_size } };
-
-  return change(n, out, &script_native_latch_down, c, words, 2);
+  begin(n, out, &script_native_latch_down, c);
+  put_uint(out, (uint64_t)c->count);
+  request_put(out, c->id, c->id_size);
+  return request_limit(out);
 }
 
 bool native_latch_delete(const protocol *n, request *out, const latch_call *c)
 {
-  return change(n, out, &script_native_latch_delete, c, NULL, 0);
+  begin(n, out, &script_native_latch_delete, c);
+  return request_limit(out);
 }
 
 bool native_latch_look(const protocol *n, request *out, const void *name, size_t size)
 {
   char beside[BESIDE_KEY_SIZE];
   text beside_text = text_over(beside, sizeof(beside));
-  resp_argument keys[2] = { { name, size } };
 
   assert(native_name_fault(name, size) == NULL);
   add_beside(n, name, size, &beside_text);
-  keys[1] = word_of(&beside_text);
-  return request_script(out, &script_native_latch_look, keys, 2, NULL, 0);
+  request_begin(out, &script_native_latch_look);
+  request_put(out, name, size);
+  put_of(out, &beside_text);
+  request_keys_end(out);
+  return !out->is_incomplete;
 }
 
 /* ---- answers ---- */

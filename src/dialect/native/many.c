@@ -69,38 +69,33 @@ static void members_sort(const many_name *names, size_t count, members *m)
       m->sorted[m->count++] = m->sorted[i];
 }
 
-/* The names follow `arguments`. */
-static bool call_members(const protocol *n, const members *m, request *out, const script *s,
-                         const resp_argument *arguments, size_t count)
+/* Then come the arguments of the script, and names_end(). */
+static void begin(const protocol *n, const members *m, request *out, const script *s)
 {
-  const many_name *first = &m->sorted[0]->name;
-  char key[KEY_TEXT_SIZE];
-  resp_argument word;
+  request_begin(out, s);
+  for (size_t i = 0; i < m->count; i++)
+    put_key(n, out, m->sorted[i]->name.name, m->sorted[i]->name.size);
+  put_era(n, out, m->sorted[0]->name.name, m->sorted[0]->name.size);
+  request_keys_end(out);
+}
 
-  (void)request_script(out, s, NULL, 0, NULL, 0);
-  for (size_t i = 0; i < m->count; i++) {
-    word = word_key(n, key, m->sorted[i]->name.name, m->sorted[i]->name.size);
-    (void)request_add_key(out, word);
-  }
-  if (add_era(n, &word, key, first->name, first->size) > 0)
-    (void)request_add_key(out, word);
-  (void)request_add(out, arguments, count);
-  for (size_t i = 0; i < m->count; i++) {
-    word = (resp_argument){ m->sorted[i]->name.name, m->sorted[i]->name.size };
-    (void)request_add(out, &word, 1);
-  }
+static bool names_end(const members *m, request *out)
+{
+  for (size_t i = 0; i < m->count; i++)
+    request_put(out, m->sorted[i]->name.name, m->sorted[i]->name.size);
   return !out->is_incomplete;
 }
 
 /* ---- arguments ---- */
 
-static resp_argument word_asker(const protocol *n, char bytes[ASKER_SIZE], uint32_t set)
+static void put_asker(const protocol *n, request *out, uint32_t set)
 {
-  text t = text_over(bytes, ASKER_SIZE);
+  char bytes[ASKER_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   assert(set > 0);
   asker_write(n->client, set, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 /* ---- calls ---- */
@@ -110,69 +105,57 @@ static void add_manner(const protocol *n, text *t, const many_call *c)
 {
   add_mode(t, c->waits, c->polls, c->nonce);
   text_add(t, c->keeps ? "1 " : "0 ");
-  add_time(t, c->give_up_us);
-  if (c->watched != NULL)
-    lease_id_write(c->watched, t);
-  else
-    text_add(t, "-");
-  text_add(t, " ");
-  text_add_uint(t, c->watched != NULL ? c->watched_renewals : 0);
-  text_add(t, " ");
+  add_watching(t, c->give_up_us, c->watched, c->watched_renewals);
   add_prefix(n, t);
 }
 
 bool native_many_acquire(const protocol *n, request *out, const many_call *c)
 {
-  char asker[ASKER_SIZE], ask[NUMBER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE];
-  char min_token[NUMBER_SIZE], estimate[NUMBER_SIZE];
   char manner[4 + 3 * NUMBER_SIZE + LEASE_TEXT_SIZE + PREFIX_WORD_SIZE];
   text t = text_over(manner, sizeof(manner));
-  resp_argument arguments[7];
   members m;
 
   assert(c->ttl_ms > 0 && c->ask > 0);
   add_manner(n, &t, c);
   members_sort(c->names, c->count, &m);
-  arguments[0] = word_asker(n, asker, c->set);
-  arguments[1] = word_uint(ask, c->ask);
-  arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
-  arguments[3] = word_time(until, c->until_us);
-  arguments[4] = word_uint(min_token, c->min_token);
-  arguments[5] = word_time(estimate, c->estimate_us);
-  arguments[6] = word_of(&t);
-  return call_members(n, &m, out, &script_native_many_acquire, arguments, 7);
+  begin(n, &m, out, &script_native_many_acquire);
+  put_asker(n, out, c->set);
+  put_uint(out, c->ask);
+  put_uint(out, (uint64_t)c->ttl_ms);
+  put_time(out, c->until_us);
+  put_uint(out, c->min_token);
+  put_time(out, c->estimate_us);
+  put_of(out, &t);
+  return names_end(&m, out);
 }
 
 bool native_many_release(const protocol *n, request *out, const many_name *names,
                          size_t count, const lease_id *lease, int64_t estimate_us)
 {
-  char id[LEASE_TEXT_SIZE], estimate[NUMBER_SIZE], prefix[PREFIX_WORD_SIZE];
-  resp_argument arguments[3];
   members m;
 
   members_sort(names, count, &m);
-  arguments[0] = word_lease(id, lease);
-  arguments[1] = word_prefix(n, prefix);
-  arguments[2] = word_time(estimate, estimate_us);
-  return call_members(n, &m, out, &script_native_many_release, arguments, 3) && request_limit(out);
+  begin(n, &m, out, &script_native_many_release);
+  put_lease(out, lease);
+  put_prefix(n, out);
+  put_time(out, estimate_us);
+  return names_end(&m, out) && request_limit(out);
 }
 
 bool native_many_cancel(const protocol *n, request *out, const many_name *names,
                         size_t count, uint32_t set, uint64_t ask, int64_t until_us,
                         int64_t estimate_us)
 {
-  char asker[ASKER_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], estimate[NUMBER_SIZE];
-  char prefix[PREFIX_WORD_SIZE];
-  resp_argument arguments[5];
   members m;
 
   members_sort(names, count, &m);
-  arguments[0] = word_asker(n, asker, set);
-  arguments[1] = word_uint(number, ask);
-  arguments[2] = word_time(until, until_us);
-  arguments[3] = word_prefix(n, prefix);
-  arguments[4] = word_time(estimate, estimate_us);
-  return call_members(n, &m, out, &script_native_many_cancel, arguments, 5);
+  begin(n, &m, out, &script_native_many_cancel);
+  put_asker(n, out, set);
+  put_uint(out, ask);
+  put_time(out, until_us);
+  put_prefix(n, out);
+  put_time(out, estimate_us);
+  return names_end(&m, out);
 }
 
 /* ---- the answer to acquire ---- */

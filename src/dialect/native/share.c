@@ -4,6 +4,7 @@
 #include "dialect/native.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include <dibs/client.h>
@@ -26,140 +27,101 @@ static void add_kind(text *t, const share_call *c)
 
 bool native_share_acquire(const protocol *n, request *out, const share_call *c)
 {
-  char key[KEY_TEXT_SIZE], ask[NUMBER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE];
-  char min_token[NUMBER_SIZE], estimate[NUMBER_SIZE], mode[NUMBER_SIZE];
-  char contention[CONTENTION_SIZE];
+  char mode[NUMBER_SIZE], contention[CONTENTION_SIZE];
   text what = text_over(mode, sizeof(mode)), t = text_over(contention, sizeof(contention));
-  char era[KEY_TEXT_SIZE];
-  resp_argument keys[2], arguments[8];
-  size_t key_count = 1;
 
   assert(c->ttl_ms > 0);
   assert(c->units > 0 || c->mode != 'p' || !c->waits);
   add_kind(&what, c);
   add_mode(&t, c->waits, c->polls, c->nonce);
-  add_watching(n, &t, c->give_up_us, c->watched, c->watched_renewals, c->name, c->name_size);
-  keys[0] = word_key(n, key, c->name, c->name_size);
-  key_count += add_era(n, keys + 1, era, c->name, c->name_size);
-  arguments[0] = (resp_argument){ n->client, strlen(n->client) };
-  arguments[1] = word_uint(ask, c->ask);
-  arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
-  arguments[3] = word_time(until, c->until_us);
-  arguments[4] = word_uint(min_token, c->min_token);
-  arguments[5] = word_time(estimate, c->estimate_us);
-  arguments[6] = word_of(&what);
-  arguments[7] = word_of(&t);
-  return request_script(out, &script_native_share_acquire, keys, key_count,
-                     arguments, 8);
+  add_watching(&t, c->give_up_us, c->watched, c->watched_renewals);
+  add_place(n, &t, c->name, c->name_size);
+  begin_with_era(n, out, &script_native_share_acquire, c->name, c->name_size);
+  put_text(out, n->client);
+  put_uint(out, c->ask);
+  put_uint(out, (uint64_t)c->ttl_ms);
+  put_time(out, c->until_us);
+  put_uint(out, c->min_token);
+  put_time(out, c->estimate_us);
+  put_of(out, &what);
+  put_of(out, &t);
+  return !out->is_incomplete;
 }
 
 /* `C:K` */
-static resp_argument word_ask(char bytes[ASK_TEXT_SIZE], const char *client, uint64_t ask)
+static void put_ask(request *out, const char *client, uint64_t ask)
 {
-  text t = text_over(bytes, ASK_TEXT_SIZE);
+  char bytes[ASK_TEXT_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
-  text_add(&t, client);
-  text_add(&t, ":");
-  text_add_uint(&t, ask);
-  return word_of(&t);
+  text_format(&t, "%s:%" PRIu64, client, ask);
+  put_of(out, &t);
 }
 
 bool native_share_release(const protocol *n, request *out, const void *name,
                           size_t name_size, const lease_id *lease, int64_t until_us,
                           int64_t estimate_us)
 {
-  char key[KEY_TEXT_SIZE], ask[ASK_TEXT_SIZE], token[NUMBER_SIZE], place[PLACE_SIZE];
-  char until[NUMBER_SIZE], estimate[NUMBER_SIZE];
-  char era[KEY_TEXT_SIZE];
-  resp_argument keys[2], arguments[5];
-  size_t key_count = 1;
-
-  keys[0] = word_key(n, key, name, name_size);
-  key_count += add_era(n, keys + 1, era, name, name_size);
-  arguments[0] = word_ask(ask, lease->client, lease->ask);
-  arguments[1] = word_uint(token, lease->token);
-  arguments[2] = word_place(n, place, name, name_size);
-  arguments[3] = word_time(estimate, estimate_us);
-  arguments[4] = word_time(until, until_us);
-  return request_script(out, &script_native_share_release, keys, key_count,
-                     arguments, 5);
+  begin_with_era(n, out, &script_native_share_release, name, name_size);
+  put_ask(out, lease->client, lease->ask);
+  put_uint(out, lease->token);
+  put_place(n, out, name, name_size);
+  put_time(out, estimate_us);
+  put_time(out, until_us);
+  return !out->is_incomplete;
 }
 
 bool native_share_cancel(const protocol *n, request *out, const void *name,
                          size_t name_size, uint64_t ask, int64_t until_us,
                          int64_t estimate_us)
 {
-  char key[KEY_TEXT_SIZE], number[ASK_TEXT_SIZE], place[PLACE_SIZE];
-  char until[NUMBER_SIZE], estimate[NUMBER_SIZE];
-  char era[KEY_TEXT_SIZE];
-  resp_argument keys[2], arguments[4];
-  size_t key_count = 1;
-
-  keys[0] = word_key(n, key, name, name_size);
-  key_count += add_era(n, keys + 1, era, name, name_size);
-  arguments[0] = word_ask(number, n->client, ask);
-  arguments[1] = word_time(until, until_us);
-  arguments[2] = word_place(n, place, name, name_size);
-  arguments[3] = word_time(estimate, estimate_us);
-  return request_script(out, &script_native_share_cancel, keys, key_count,
-                     arguments, 4);
+  begin_with_era(n, out, &script_native_share_cancel, name, name_size);
+  put_ask(out, n->client, ask);
+  put_time(out, until_us);
+  put_place(n, out, name, name_size);
+  put_time(out, estimate_us);
+  return !out->is_incomplete;
 }
 
 /* `<ttl> <mode> <prefix> <name>` */
-static resp_argument word_renewal(const protocol *n, char bytes[NUMBER_SIZE + 2 + PLACE_SIZE],
-                                  const share_renew_item *item)
+static void put_renewal(const protocol *n, request *out, const share_renew_item *item)
 {
-  text t = text_over(bytes, NUMBER_SIZE + 2 + PLACE_SIZE);
+  char bytes[NUMBER_SIZE + 2 + PLACE_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_time(&t, item->ttl_ms);
   text_add_bytes(&t, &item->mode, 1);
   text_add(&t, " ");
   add_place(n, &t, item->name, item->name_size);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 bool native_share_renew(const protocol *n, request *out, const share_renew_item *items,
                         size_t count, int64_t estimate_us)
 {
-  char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], renewal[NUMBER_SIZE + 2 + PLACE_SIZE];
-  char estimate[NUMBER_SIZE];
-  resp_argument pair[2];
-
   assert(count > 0 && count <= RENEW_BATCH_MAX);
-  (void)request_script(out, &script_native_share_renew, NULL, 0, NULL, 0);
+  request_begin(out, &script_native_share_renew);
   for (size_t i = 0; i < count; i++)
-    (void)request_add_key(out, word_key(n, key, items[i].name, items[i].name_size));
-  if (add_era(n, pair, key, items[0].name, items[0].name_size) > 0)
-    (void)request_add_key(out, pair[0]);
+    put_key(n, out, items[i].name, items[i].name_size);
+  put_era(n, out, items[0].name, items[0].name_size);
+  request_keys_end(out);
   for (size_t i = 0; i < count; i++) {
-    pair[0] = word_lease(id, items[i].lease);
-    pair[1] = word_renewal(n, renewal, &items[i]);
-    (void)request_add(out, pair, 2);
+    put_lease(out, items[i].lease);
+    put_renewal(n, out, &items[i]);
   }
-  pair[0] = word_time(estimate, estimate_us);
-  return request_add(out, pair, 1);
+  put_time(out, estimate_us);
+  return !out->is_incomplete;
 }
 
 bool native_share_set(const protocol *n, request *out, const void *name, size_t name_size,
                       share_set_what what, uint64_t permits, int64_t estimate_us)
 {
-  static const resp_argument verbs[] = {
-    [SHARE_SET] = { "set", 3 }, [SHARE_SET_IF_ABSENT] = { "absent", 6 },
-    [SHARE_DELETE] = { "delete", 6 },
-  };
-  char key[KEY_TEXT_SIZE], count[NUMBER_SIZE], place[PLACE_SIZE], estimate[NUMBER_SIZE];
-  char era[KEY_TEXT_SIZE];
-  resp_argument keys[2], arguments[4];
-  size_t key_count = 1;
-
-  keys[0] = word_key(n, key, name, name_size);
-  key_count += add_era(n, keys + 1, era, name, name_size);
-  arguments[0] = verbs[what];
-  arguments[1] = word_uint(count, permits);
-  arguments[2] = word_place(n, place, name, name_size);
-  arguments[3] = word_time(estimate, estimate_us);
-  return request_script(out, &script_native_share_set, keys, key_count, arguments, 4) &&
-         request_limit(out);
+  begin_with_era(n, out, &script_native_share_set, name, name_size);
+  put_text(out, share_set_words[what]);
+  put_uint(out, permits);
+  put_place(n, out, name, name_size);
+  put_time(out, estimate_us);
+  return request_limit(out);
 }
 
 /* ---- answers ---- */

@@ -12,23 +12,19 @@
 /* `kind:{N}`, or without braces if N has a `{` anywhere. */
 void redisson_tagged(const char *kind, const void *name, size_t size, text *out);
 
-/* Arguments of calls, as in call_words.h. */
-resp_argument word_tagged(char bytes[REDISSON_KEY_SIZE], const char *kind, const void *name,
-                          size_t size);
+/* Keys and arguments of calls, as in call_words.h. */
+void put_tagged(request *out, const char *kind, const void *name, size_t size);
 /* `{N}:kind`, with braces by the same rule. */
-resp_argument word_behind(char bytes[REDISSON_KEY_SIZE], const void *name, size_t size,
-                          const char *kind);
-resp_argument word_owner(char bytes[OWNER_SIZE], const char *client, uint64_t ask);
+void put_behind(request *out, const void *name, size_t size, const char *kind);
+void put_owner(request *out, const char *client, uint64_t ask);
 /* `{N}:U:K:rwlock_timeout:1`: the end of this owner's reading. Clients of dibs hold each
  * ask once. */
-resp_argument word_reading(char bytes[REDISSON_KEY_SIZE], const void *name, size_t size,
-                           const char *client, uint64_t ask);
+void put_reading(request *out, const void *name, size_t size, const char *client, uint64_t ask);
 /* `<prefix>:kind:{N}:U:K`, a key of dibs for the lock. */
-resp_argument word_ask_key(const protocol *n, char bytes[REDISSON_KEY_SIZE], const char *kind,
-                           const void *name, size_t size, const char *client, uint64_t ask);
+void put_ask_key(const protocol *n, request *out, const char *kind, const void *name, size_t size,
+                 const char *client, uint64_t ask);
 /* `<prefix>:token:{N}`, a key of dibs for the lock: in a quorum, its last token. */
-resp_argument word_token_key(const protocol *n, char bytes[REDISSON_KEY_SIZE], const void *name,
-                             size_t size);
-resp_argument word_publish(const protocol *n);
+void put_token_key(const protocol *n, request *out, const void *name, size_t size);
+void put_publish(const protocol *n, request *out);
 
 #endif

@@ -2,6 +2,7 @@
 /* dialect/redisson/key.c - keys, channels and owners of Redisson's format. */
 #include "dialect/redisson/internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "dialect/call_words.h"
@@ -23,8 +24,7 @@ void redisson_braced(const void *name, size_t size, text *out)
 
 void redisson_tagged(const char *kind, const void *name, size_t size, text *out)
 {
-  text_add(out, kind);
-  text_add(out, ":");
+  text_format(out, "%s:", kind);
   redisson_braced(name, size, out);
 }
 
@@ -63,9 +63,7 @@ void redisson_owner(const char client[CLIENT_ID_SIZE], uint64_t ask, text *out)
 {
   char uuid[UUID_SIZE];
 
-  text_add(out, redisson_uuid(client, uuid) ? uuid : "nobody");
-  text_add(out, ":");
-  text_add_uint(out, ask);
+  text_format(out, "%s:%" PRIu64, redisson_uuid(client, uuid) ? uuid : "nobody", ask);
 }
 
 void redisson_channel(const protocol *n, const void *name, size_t size, char mode,
@@ -91,13 +89,13 @@ void redisson_permit_id(const char client[CLIENT_ID_SIZE], uint64_t ask,
 
 /* ---- as arguments ---- */
 
-resp_argument word_tagged(char bytes[REDISSON_KEY_SIZE], const char *kind, const void *name,
-                          size_t size)
+void put_tagged(request *out, const char *kind, const void *name, size_t size)
 {
-  text t = text_over(bytes, REDISSON_KEY_SIZE);
+  char bytes[REDISSON_KEY_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   redisson_tagged(kind, name, size, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 static void add_behind(text *t, const void *name, size_t size, const char *kind)
@@ -106,36 +104,36 @@ static void add_behind(text *t, const void *name, size_t size, const char *kind)
 
   text_add(t, is_bare ? "{" : "");
   text_add_bytes(t, name, size);
-  text_add(t, is_bare ? "}:" : ":");
-  text_add(t, kind);
+  text_format(t, "%s:%s", is_bare ? "}" : "", kind);
 }
 
-resp_argument word_behind(char bytes[REDISSON_KEY_SIZE], const void *name, size_t size,
-                          const char *kind)
+void put_behind(request *out, const void *name, size_t size, const char *kind)
 {
-  text t = text_over(bytes, REDISSON_KEY_SIZE);
+  char bytes[REDISSON_KEY_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_behind(&t, name, size, kind);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-resp_argument word_owner(char bytes[OWNER_SIZE], const char *client, uint64_t ask)
+void put_owner(request *out, const char *client, uint64_t ask)
 {
-  text t = text_over(bytes, OWNER_SIZE);
+  char bytes[OWNER_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   redisson_owner(client, ask, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-resp_argument word_reading(char bytes[REDISSON_KEY_SIZE], const void *name, size_t size,
-                           const char *client, uint64_t ask)
+void put_reading(request *out, const void *name, size_t size, const char *client, uint64_t ask)
 {
-  text t = text_over(bytes, REDISSON_KEY_SIZE);
+  char bytes[REDISSON_KEY_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_behind(&t, name, size, "");
   redisson_owner(client, ask, &t);
   text_add(&t, ":rwlock_timeout:1");
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 /* `<prefix>:kind:{N}` */
@@ -145,33 +143,32 @@ static void add_beside(const protocol *n, const char *kind, const void *name, si
   char front[PREFIX_MAX_BYTES + 16];
   text f = text_over(front, sizeof(front));
 
-  text_add(&f, n->prefix);
-  text_add(&f, ":");
-  text_add(&f, kind);
+  text_format(&f, "%s:%s", n->prefix, kind);
   redisson_tagged(front, name, size, t);
 }
 
-resp_argument word_ask_key(const protocol *n, char bytes[REDISSON_KEY_SIZE], const char *kind,
-                           const void *name, size_t size, const char *client, uint64_t ask)
+void put_ask_key(const protocol *n, request *out, const char *kind, const void *name, size_t size,
+                 const char *client, uint64_t ask)
 {
-  text t = text_over(bytes, REDISSON_KEY_SIZE);
+  char bytes[REDISSON_KEY_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_beside(n, kind, name, size, &t);
   text_add(&t, ":");
   redisson_owner(client, ask, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-resp_argument word_token_key(const protocol *n, char bytes[REDISSON_KEY_SIZE], const void *name,
-                             size_t size)
+void put_token_key(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(bytes, REDISSON_KEY_SIZE);
+  char bytes[REDISSON_KEY_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   add_beside(n, "token", name, size, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
-resp_argument word_publish(const protocol *n)
+void put_publish(const protocol *n, request *out)
 {
-  return n->has_tags && n->has_sharded_channels ? RESP_TEXT("SPUBLISH") : RESP_TEXT("PUBLISH");
+  put_text(out, n->has_tags && n->has_sharded_channels ? "SPUBLISH" : "PUBLISH");
 }

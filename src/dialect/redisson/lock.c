@@ -17,49 +17,42 @@ static const char *kind_words(const acquire_call *c)
 
 bool redisson_acquire(const protocol *n, request *out, const acquire_call *c)
 {
-  char over[REDISSON_KEY_SIZE], third[REDISSON_KEY_SIZE], deadlines[REDISSON_KEY_SIZE];
-  char owner[OWNER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE], min_token[NUMBER_SIZE];
-  const char *words = kind_words(c);
-  resp_argument keys[4], arguments[5];
-  size_t key_count = 2;
-
   assert(c->ttl_ms > 0);
-  keys[0] = (resp_argument){ c->name, c->name_size };
-  keys[1] = word_ask_key(n, over, "over", c->name, c->name_size, n->client, c->ask);
+  request_begin(out, &script_redisson_acquire);
+  request_put(out, c->name, c->name_size);
+  put_ask_key(n, out, "over", c->name, c->name_size, n->client, c->ask);
   if (c->kind == LOCK_FAIR) {
-    keys[key_count++] = word_tagged(third, "redisson_lock_queue", c->name, c->name_size);
-    keys[key_count++] = word_tagged(deadlines, "redisson_lock_timeout", c->name, c->name_size);
+    put_tagged(out, "redisson_lock_queue", c->name, c->name_size);
+    put_tagged(out, "redisson_lock_timeout", c->name, c->name_size);
   } else if (c->kind == LOCK_FENCED) {
-    keys[key_count++] = word_tagged(third, "redisson_lock_token", c->name, c->name_size);
+    put_tagged(out, "redisson_lock_token", c->name, c->name_size);
   } else if (n->is_voter) {
-    keys[key_count++] = word_token_key(n, third, c->name, c->name_size);
+    put_token_key(n, out, c->name, c->name_size);
   }
-  arguments[0] = word_owner(owner, n->client, c->ask);
-  arguments[1] = word_uint(ttl, (uint64_t)c->ttl_ms);
-  arguments[2] = word_time(until, c->until_us);
-  arguments[3] = (resp_argument){ words, strlen(words) };
-  arguments[4] = word_uint(min_token, c->min_token);
-  return request_script(out, &script_redisson_acquire, keys, key_count, arguments,
-                     5);
+  request_keys_end(out);
+  put_owner(out, n->client, c->ask);
+  put_uint(out, (uint64_t)c->ttl_ms);
+  put_time(out, c->until_us);
+  put_text(out, kind_words(c));
+  put_uint(out, c->min_token);
+  return !out->is_incomplete;
 }
 
 /* Release and cancel: of an ask that ends with it. */
 static bool call_over(const protocol *n, request *out, const script *s, const void *name,
                       size_t size, const char *client, uint64_t ask, int64_t copies_ms)
 {
-  char over[REDISSON_KEY_SIZE], queue[REDISSON_KEY_SIZE], deadlines[REDISSON_KEY_SIZE];
-  char owner[OWNER_SIZE], copies[NUMBER_SIZE], channel[REDISSON_KEY_SIZE];
-  resp_argument keys[4], arguments[4];
-
-  keys[0] = (resp_argument){ name, size };
-  keys[1] = word_ask_key(n, over, "over", name, size, client, ask);
-  keys[2] = word_tagged(queue, "redisson_lock_queue", name, size);
-  keys[3] = word_tagged(deadlines, "redisson_lock_timeout", name, size);
-  arguments[0] = word_owner(owner, client, ask);
-  arguments[1] = word_time(copies, copies_ms);
-  arguments[2] = word_publish(n);
-  arguments[3] = word_tagged(channel, "redisson_lock__channel", name, size);
-  return request_script(out, s, keys, 4, arguments, 4);
+  request_begin(out, s);
+  request_put(out, name, size);
+  put_ask_key(n, out, "over", name, size, client, ask);
+  put_tagged(out, "redisson_lock_queue", name, size);
+  put_tagged(out, "redisson_lock_timeout", name, size);
+  request_keys_end(out);
+  put_owner(out, client, ask);
+  put_time(out, copies_ms);
+  put_publish(n, out);
+  put_tagged(out, "redisson_lock__channel", name, size);
+  return !out->is_incomplete;
 }
 
 bool redisson_release(const protocol *n, request *out, const void *name, size_t name_size,
@@ -81,44 +74,39 @@ bool redisson_cancel(const protocol *n, request *out, const void *name, size_t n
 bool redisson_break(const protocol *n, request *out, const void *name, size_t name_size,
                     const lease_id *lease, int64_t estimate_us)
 {
-  char queue[REDISSON_KEY_SIZE], deadlines[REDISSON_KEY_SIZE], reading[REDISSON_KEY_SIZE];
-  char permits[REDISSON_KEY_SIZE], channels[3][REDISSON_KEY_SIZE], owner[OWNER_SIZE];
   uint8_t permit[PERMIT_ID_SIZE] = { 0 };
-  resp_argument keys[5], arguments[6];
 
   (void)estimate_us;
   (void)text_base64url_16_read(lease->client, permit);
-  keys[0] = (resp_argument){ name, name_size };
-  keys[1] = word_tagged(queue, "redisson_lock_queue", name, name_size);
-  keys[2] = word_tagged(deadlines, "redisson_lock_timeout", name, name_size);
-  keys[3] = word_reading(reading, name, name_size, lease->client, lease->ask);
-  keys[4] = word_behind(permits, name, name_size, "timeout");
-  arguments[0] = word_owner(owner, lease->client, lease->ask);
-  arguments[1] = word_publish(n);
-  arguments[2] = word_tagged(channels[0], "redisson_lock__channel", name, name_size);
-  arguments[3] = word_tagged(channels[1], "redisson_rwlock", name, name_size);
-  arguments[4] = word_tagged(channels[2], "redisson_sc", name, name_size);
-  arguments[5] = (resp_argument){ (const char *)permit, sizeof(permit) };
-  return request_script(out, &script_redisson_break, keys, 5, arguments, 6) && request_limit(out);
+  request_begin(out, &script_redisson_break);
+  request_put(out, name, name_size);
+  put_tagged(out, "redisson_lock_queue", name, name_size);
+  put_tagged(out, "redisson_lock_timeout", name, name_size);
+  put_reading(out, name, name_size, lease->client, lease->ask);
+  put_behind(out, name, name_size, "timeout");
+  request_keys_end(out);
+  put_owner(out, lease->client, lease->ask);
+  put_publish(n, out);
+  put_tagged(out, "redisson_lock__channel", name, name_size);
+  put_tagged(out, "redisson_rwlock", name, name_size);
+  put_tagged(out, "redisson_sc", name, name_size);
+  request_put(out, permit, sizeof(permit));
+  return request_limit(out);
 }
 
 bool redisson_renew(const protocol *n, request *out, const renew_item *items, size_t count,
                     int64_t estimate_us)
 {
-  char owner[OWNER_SIZE], ttl[NUMBER_SIZE];
-
   (void)n;
   (void)estimate_us;
   assert(count > 0 && count <= RENEW_BATCH_MAX);
-  (void)request_script(out, &script_redisson_renew, NULL, 0, NULL, 0);
+  request_begin(out, &script_redisson_renew);
   for (size_t i = 0; i < count; i++)
-    (void)request_add_key(out, (resp_argument){ items[i].name, items[i].name_size });
+    request_put(out, items[i].name, items[i].name_size);
+  request_keys_end(out);
   for (size_t i = 0; i < count; i++) {
-    resp_argument pair[2];
-
-    pair[0] = word_owner(owner, items[i].lease->client, items[i].lease->ask);
-    pair[1] = word_time(ttl, items[i].ttl_ms);
-    (void)request_add(out, pair, 2);
+    put_owner(out, items[i].lease->client, items[i].lease->ask);
+    put_time(out, items[i].ttl_ms);
   }
   return !out->is_incomplete;
 }
@@ -126,25 +114,23 @@ bool redisson_renew(const protocol *n, request *out, const renew_item *items, si
 bool redisson_raise(const protocol *n, request *out, const void *name, size_t name_size,
                     const lease_id *lease, uint64_t token)
 {
-  char last[REDISSON_KEY_SIZE], owner[OWNER_SIZE], number[NUMBER_SIZE];
-  resp_argument keys[2], arguments[2];
-
-  keys[0] = (resp_argument){ name, name_size };
-  keys[1] = word_token_key(n, last, name, name_size);
-  arguments[0] = word_owner(owner, lease->client, lease->ask);
-  arguments[1] = word_uint(number, token);
-  return request_script(out, &script_redisson_raise, keys, 2, arguments, 2);
+  request_begin(out, &script_redisson_raise);
+  request_put(out, name, name_size);
+  put_token_key(n, out, name, name_size);
+  request_keys_end(out);
+  put_owner(out, lease->client, lease->ask);
+  put_uint(out, token);
+  return !out->is_incomplete;
 }
 
 bool redisson_inspect(const protocol *n, request *out, const void *name, size_t name_size)
 {
-  char queue[REDISSON_KEY_SIZE], token[REDISSON_KEY_SIZE], permits[REDISSON_KEY_SIZE];
-  resp_argument keys[4];
-
   (void)n;
-  keys[0] = (resp_argument){ name, name_size };
-  keys[1] = word_tagged(queue, "redisson_lock_queue", name, name_size);
-  keys[2] = word_tagged(token, "redisson_lock_token", name, name_size);
-  keys[3] = word_behind(permits, name, name_size, "timeout");
-  return request_script(out, &script_redisson_inspect, keys, 4, NULL, 0);
+  request_begin(out, &script_redisson_inspect);
+  request_put(out, name, name_size);
+  put_tagged(out, "redisson_lock_queue", name, name_size);
+  put_tagged(out, "redisson_lock_token", name, name_size);
+  put_behind(out, name, name_size, "timeout");
+  request_keys_end(out);
+  return !out->is_incomplete;
 }

@@ -3,6 +3,7 @@
 #include "dialect/redisson/rate.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "dialect/call_words.h"
@@ -20,99 +21,96 @@ const char *rate_name_fault(const protocol *n, const void *name, size_t size)
 
 /* ---- keys ---- */
 
-static resp_argument word_beside(char bytes[BESIDE_SIZE], const rate_call *c, const char *kind,
-                                 const char *client)
+static void put_beside(request *out, const rate_call *c, const char *kind, const char *client)
 {
-  text t = text_over(bytes, BESIDE_SIZE);
+  char bytes[BESIDE_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   redisson_braced(c->name, c->name_size, &t);
-  text_add(&t, kind);
-  text_add(&t, client);
-  return word_of(&t);
+  text_format(&t, "%s%s", kind, client);
+  put_of(out, &t);
 }
 
 /* The answer to this request: a client's numbers count for all its limiters. */
-static resp_argument word_reported(const protocol *n, char bytes[REPORTED_SIZE], const rate_call *c)
+static void put_reported(const protocol *n, request *out, const rate_call *c)
 {
-  text t = text_over(bytes, REPORTED_SIZE);
+  char bytes[REPORTED_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   tagged_write(n, ":r:", c->name, c->name_size, &t);
-  text_add(&t, ":");
-  text_add(&t, n->client);
-  text_add(&t, ":");
-  text_add_uint(&t, c->number);
-  return word_of(&t);
+  text_format(&t, ":%s:%" PRIu64, n->client, c->number);
+  put_of(out, &t);
 }
 
 /* ---- calls ---- */
 
-static bool call_with(const protocol *n, request *out, const script *s, const rate_call *c,
-                      bool is_change, const resp_argument *arguments,
-                      size_t argument_count)
+/* Then come the arguments. false: no client of dibs has such an id. */
+static bool begin(const protocol *n, request *out, const script *s, const rate_call *c,
+                  bool is_change)
 {
-  char uuid[UUID_SIZE], value[BESIDE_SIZE], own_value[BESIDE_SIZE];
-  char permits[BESIDE_SIZE], own_permits[BESIDE_SIZE], reported[REPORTED_SIZE];
-  resp_argument keys[6] = { { c->name, c->name_size } };
+  char uuid[UUID_SIZE];
 
   assert(c->name_size > 0 && c->name_size <= NAME_MAX_BYTES);
   if (!redisson_uuid(n->client, uuid))
-    return false;                        /* no client of dibs has such an id */
-  keys[1] = word_beside(value, c, ":value", "");
-  keys[2] = word_beside(own_value, c, ":value:", uuid);
-  keys[3] = word_beside(permits, c, ":permits", "");
-  keys[4] = word_beside(own_permits, c, ":permits:", uuid);
+    return false;
+  request_begin(out, s);
+  request_put(out, c->name, c->name_size);
+  put_beside(out, c, ":value", "");
+  put_beside(out, c, ":value:", uuid);
+  put_beside(out, c, ":permits", "");
+  put_beside(out, c, ":permits:", uuid);
   if (is_change)
-    keys[5] = word_reported(n, reported, c);
-  return request_script(out, s, keys, is_change ? 6 : 5, arguments, argument_count);
-}
-
-static bool call_of_request(const protocol *n, request *out, const script *s,
-                            const rate_call *c)
-{
-  char permits[NUMBER_SIZE];
-  resp_argument said[2] = { word_uint(permits, c->permits), { c->id, RATE_ID_SIZE } };
-
-  return call_with(n, out, s, c, false, said, 2);
-}
-
-bool rate_acquire(const protocol *n, request *out, const rate_call *c)
-{
-  return call_of_request(n, out, &script_redisson_rate_acquire, c) && request_limit(out);
+    put_reported(n, out, c);
+  request_keys_end(out);
+  return true;
 }
 
 bool rate_cancel(const protocol *n, request *out, const rate_call *c)
 {
-  return call_of_request(n, out, &script_redisson_rate_cancel, c);
+  if (!begin(n, out, &script_redisson_rate_cancel, c, false))
+    return false;
+  put_uint(out, c->permits);
+  request_put(out, c->id, RATE_ID_SIZE);
+  return !out->is_incomplete;
+}
+
+bool rate_acquire(const protocol *n, request *out, const rate_call *c)
+{
+  if (!begin(n, out, &script_redisson_rate_acquire, c, false))
+    return false;
+  put_uint(out, c->permits);
+  request_put(out, c->id, RATE_ID_SIZE);
+  return request_limit(out);
 }
 
 bool rate_release(const protocol *n, request *out, const rate_call *c)
 {
-  char permits[NUMBER_SIZE];
-  resp_argument said[1] = { word_uint(permits, c->permits) };
-
-  return call_with(n, out, &script_redisson_rate_release, c, true, said, 1) &&
-         request_limit(out);
+  if (!begin(n, out, &script_redisson_rate_release, c, true))
+    return false;
+  put_uint(out, c->permits);
+  return request_limit(out);
 }
 
 bool rate_look(const protocol *n, request *out, const rate_call *c)
 {
-  return call_with(n, out, &script_redisson_rate_look, c, false, NULL, 0);
+  return begin(n, out, &script_redisson_rate_look, c, false) && !out->is_incomplete;
 }
 
 bool rate_set(const protocol *n, request *out, const rate_call *c)
 {
-  char rate[NUMBER_SIZE], interval[NUMBER_SIZE], keepalive[NUMBER_SIZE], type[NUMBER_SIZE];
-  resp_argument said[5] = { word_uint(rate, c->rate), word_uint(interval, c->interval_ms),
-                            word_uint(keepalive, c->keepalive_ms), word_uint(type, c->type),
-                            { &c->how, 1 } };
-
-  return call_with(n, out, &script_redisson_rate_set, c, true, said, 5) && request_limit(out);
+  if (!begin(n, out, &script_redisson_rate_set, c, true))
+    return false;
+  put_uint(out, c->rate);
+  put_uint(out, c->interval_ms);
+  put_uint(out, c->keepalive_ms);
+  put_uint(out, c->type);
+  request_put(out, &c->how, 1);
+  return request_limit(out);
 }
 
 bool rate_delete(const protocol *n, request *out, const rate_call *c)
 {
-  return call_with(n, out, &script_redisson_rate_delete, c, true, NULL, 0) &&
-         request_limit(out);
+  return begin(n, out, &script_redisson_rate_delete, c, true) && request_limit(out);
 }
 
 /* ---- answers ---- */

@@ -36,17 +36,14 @@ const char *spring_registry_fault(const char *registry)
 
 void string_key(const protocol *n, const void *name, size_t size, text *out)
 {
-  if (is_spring(n)) {
-    text_add(out, n->registry);
-    text_add(out, ":");
-  }
+  if (is_spring(n))
+    text_format(out, "%s:", n->registry);
   text_add_bytes(out, name, size);
 }
 
 void spring_old_channel(const protocol *n, text *out)
 {
-  text_add(out, n->registry);
-  text_add(out, "-channel");
+  text_format(out, "%s-channel", n->registry);
 }
 
 void spring_channel(const protocol *n, const void *name, size_t size, text *out)
@@ -69,99 +66,96 @@ const char *string_name_fault(const protocol *n, const void *name, size_t size)
 
 /* ---- arguments ---- */
 
-static resp_argument word_lock(const protocol *n, char bytes[STRING_KEY_SIZE], const void *name,
-                               size_t size)
+static void put_lock(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(bytes, STRING_KEY_SIZE);
+  char bytes[STRING_KEY_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
   string_key(n, name, size, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 /* A key of dibs for the lock, `<p><kind>:{key}`. */
-static void add_beside(const protocol *n, const char *kind, resp_argument lock, text *out)
+static void add_beside(const protocol *n, const char *kind, const void *name, size_t size,
+                       text *out)
 {
-  char bytes[PREFIX_MAX_BYTES + 8];
-  text t = text_over(bytes, sizeof(bytes));
+  char bytes[PREFIX_MAX_BYTES + 8], key[STRING_KEY_SIZE];
+  text t = text_over(bytes, sizeof(bytes)), lock = text_over(key, sizeof(key));
 
-  text_add(&t, n->prefix);
-  text_add(&t, kind);
-  redisson_tagged(bytes, lock.bytes, lock.size, out);
+  text_format(&t, "%s%s", n->prefix, kind);
+  string_key(n, name, size, &lock);
+  redisson_tagged(bytes, key, lock.used, out);
 }
 
 /* The record that this ask has ended. */
-static resp_argument word_over(const protocol *n, char bytes[BESIDE_SIZE], resp_argument lock,
-                               const char *client, uint64_t ask)
+static void put_over(const protocol *n, request *out, const void *name, size_t size,
+                     const char *client, uint64_t ask)
 {
-  text t = text_over(bytes, BESIDE_SIZE);
+  char bytes[BESIDE_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
-  add_beside(n, ":over", lock, &t);
+  add_beside(n, ":over", name, size, &t);
   text_add(&t, ":");
   redisson_owner(client, ask, &t);
-  return word_of(&t);
+  put_of(out, &t);
 }
 
 /* The extra key of a lock. Spring: the ask that has it; plain: the last token. */
-static resp_argument word_note(const protocol *n, char bytes[BESIDE_SIZE], resp_argument lock)
+static void put_note(const protocol *n, request *out, const void *name, size_t size)
 {
-  text t = text_over(bytes, BESIDE_SIZE);
+  char bytes[BESIDE_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
-  add_beside(n, is_spring(n) ? ":ask" : ":token", lock, &t);
-  return word_of(&t);
+  add_beside(n, is_spring(n) ? ":ask" : ":token", name, size, &t);
+  put_of(out, &t);
 }
 
-/* Spring: the channels of a release. Returns their number. */
-static size_t add_channels(const protocol *n, resp_argument ret_words[2],
-                           char bytes[2][CHANNEL_SIZE], const void *name, size_t size)
+/* Spring: the channels of a release. */
+static void put_channels(const protocol *n, request *out, const void *name, size_t size)
 {
+  char bytes[2][CHANNEL_SIZE];
   text channel = text_over(bytes[0], CHANNEL_SIZE), old = text_over(bytes[1], CHANNEL_SIZE);
 
   if (!is_spring(n))
-    return 0;
+    return;
   spring_channel(n, name, size, &channel);
   spring_old_channel(n, &old);
-  ret_words[0] = word_of(&channel);
-  ret_words[1] = word_of(&old);
-  return 2;
+  put_of(out, &channel);
+  put_of(out, &old);
 }
 
 /* ---- calls ---- */
 
 bool string_acquire(const protocol *n, request *out, const acquire_call *c)
 {
-  char lock[STRING_KEY_SIZE], over[BESIDE_SIZE], note[BESIDE_SIZE];
-  char owner[OWNER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE], min_token[NUMBER_SIZE];
-  resp_argument keys[3], arguments[5];
-
   assert(c->ttl_ms > 0);
-  keys[0] = word_lock(n, lock, c->name, c->name_size);
-  keys[1] = word_over(n, over, keys[0], n->client, c->ask);
-  keys[2] = word_note(n, note, keys[0]);
-  arguments[0] = word_owner(owner, n->client, c->ask);
-  arguments[1] = word_uint(ttl, (uint64_t)c->ttl_ms);
-  arguments[2] = word_time(until, c->until_us);
-  arguments[3] = c->waits ? RESP_TEXT("w") : RESP_TEXT("t");
-  arguments[4] = word_uint(min_token, c->min_token);
-  return request_script(out, is_spring(n) ? &script_spring_acquire : &script_plain_acquire, keys, 3,
-                     arguments, 5);
+  request_begin(out, is_spring(n) ? &script_spring_acquire : &script_plain_acquire);
+  put_lock(n, out, c->name, c->name_size);
+  put_over(n, out, c->name, c->name_size, n->client, c->ask);
+  put_note(n, out, c->name, c->name_size);
+  request_keys_end(out);
+  put_owner(out, n->client, c->ask);
+  put_uint(out, (uint64_t)c->ttl_ms);
+  put_time(out, c->until_us);
+  put_text(out, c->waits ? "w" : "t");
+  put_uint(out, c->min_token);
+  return !out->is_incomplete;
 }
 
 /* Release and cancel: of an ask that ends with it. */
 static bool call_over(const protocol *n, request *out, const script *s, const void *name,
                       size_t size, const char *client, uint64_t ask, int64_t copies_ms)
 {
-  char lock[STRING_KEY_SIZE], over[BESIDE_SIZE], note[BESIDE_SIZE];
-  char owner[OWNER_SIZE], copies[NUMBER_SIZE], channels[2][CHANNEL_SIZE];
-  resp_argument keys[3], arguments[4];
-  size_t count = 2;
-
-  keys[0] = word_lock(n, lock, name, size);
-  keys[1] = word_over(n, over, keys[0], client, ask);
-  keys[2] = word_note(n, note, keys[0]);
-  arguments[0] = word_owner(owner, client, ask);
-  arguments[1] = word_time(copies, copies_ms);
-  count += add_channels(n, arguments + count, channels, name, size);
-  return request_script(out, s, keys, is_spring(n) ? 3 : 2, arguments, count);
+  request_begin(out, s);
+  put_lock(n, out, name, size);
+  put_over(n, out, name, size, client, ask);
+  if (is_spring(n))
+    put_note(n, out, name, size);
+  request_keys_end(out);
+  put_owner(out, client, ask);
+  put_time(out, copies_ms);
+  put_channels(n, out, name, size);
+  return !out->is_incomplete;
 }
 
 bool string_release(const protocol *n, request *out, const void *name, size_t name_size,
@@ -184,19 +178,15 @@ bool string_cancel(const protocol *n, request *out, const void *name, size_t nam
 bool string_break(const protocol *n, request *out, const void *name, size_t name_size,
                   const lease_id *lease, int64_t estimate_us)
 {
-  char lock[STRING_KEY_SIZE], note[BESIDE_SIZE], owner[OWNER_SIZE];
-  char channels[2][CHANNEL_SIZE];
-  resp_argument keys[2], arguments[3];
-  size_t count = 1;
-
   (void)estimate_us;
-  keys[0] = word_lock(n, lock, name, name_size);
-  keys[1] = word_note(n, note, keys[0]);
-  arguments[0] = word_owner(owner, lease->client, lease->ask);
-  count += add_channels(n, arguments + count, channels, name, name_size);
-  return (is_spring(n) ? request_script(out, &script_spring_break, keys, 2, arguments, count)
-                       : request_script(out, &script_plain_break, keys, 1, arguments, count)) &&
-         request_limit(out);
+  request_begin(out, is_spring(n) ? &script_spring_break : &script_plain_break);
+  put_lock(n, out, name, name_size);
+  if (is_spring(n))
+    put_note(n, out, name, name_size);
+  request_keys_end(out);
+  put_owner(out, lease->client, lease->ask);
+  put_channels(n, out, name, name_size);
+  return request_limit(out);
 }
 
 bool string_renew(const protocol *n, request *out, const renew_item *items, size_t count,
@@ -204,47 +194,38 @@ bool string_renew(const protocol *n, request *out, const renew_item *items, size
 {
   (void)estimate_us;
   assert(count > 0 && count <= RENEW_BATCH_MAX);
-  (void)request_script(out, is_spring(n) ? &script_spring_renew : &script_plain_renew, NULL, 0,
-                       NULL, 0);
+  request_begin(out, is_spring(n) ? &script_spring_renew : &script_plain_renew);
   for (size_t i = 0; i < count; i++) {
-    char lock[STRING_KEY_SIZE], ask[BESIDE_SIZE];
-    resp_argument key = word_lock(n, lock, items[i].name, items[i].name_size);
-
-    (void)request_add_key(out, key);
+    put_lock(n, out, items[i].name, items[i].name_size);
     if (is_spring(n))
-      (void)request_add_key(out, word_note(n, ask, key));
+      put_note(n, out, items[i].name, items[i].name_size);
   }
+  request_keys_end(out);
   for (size_t i = 0; i < count; i++) {
-    char owner[OWNER_SIZE], ttl[NUMBER_SIZE];
-    const lease_id *lease = items[i].lease;
-    resp_argument arguments[2] = { word_owner(owner, lease->client, lease->ask),
-                                   word_time(ttl, items[i].ttl_ms) };
-
-    (void)request_add(out, arguments, 2);
+    put_owner(out, items[i].lease->client, items[i].lease->ask);
+    put_time(out, items[i].ttl_ms);
   }
   return !out->is_incomplete;
 }
 
 bool string_inspect(const protocol *n, request *out, const void *name, size_t name_size)
 {
-  char lock[STRING_KEY_SIZE], note[BESIDE_SIZE];
-  resp_argument keys[2];
-
-  keys[0] = word_lock(n, lock, name, name_size);
-  keys[1] = word_note(n, note, keys[0]);
-  return is_spring(n) ? request_script(out, &script_spring_inspect, keys, 2, NULL, 0)
-                      : request_script(out, &script_plain_inspect, keys, 1, NULL, 0);
+  request_begin(out, is_spring(n) ? &script_spring_inspect : &script_plain_inspect);
+  put_lock(n, out, name, name_size);
+  if (is_spring(n))
+    put_note(n, out, name, name_size);
+  request_keys_end(out);
+  return !out->is_incomplete;
 }
 
 bool plain_raise(const protocol *n, request *out, const void *name, size_t name_size,
                  const lease_id *lease, uint64_t token)
 {
-  char note[BESIDE_SIZE], owner[OWNER_SIZE], number[NUMBER_SIZE];
-  resp_argument keys[2], arguments[2];
-
-  keys[0] = (resp_argument){ name, name_size };
-  keys[1] = word_note(n, note, keys[0]);
-  arguments[0] = word_owner(owner, lease->client, lease->ask);
-  arguments[1] = word_uint(number, token);
-  return request_script(out, &script_plain_raise, keys, 2, arguments, 2);
+  request_begin(out, &script_plain_raise);
+  put_lock(n, out, name, name_size);
+  put_note(n, out, name, name_size);
+  request_keys_end(out);
+  put_owner(out, lease->client, lease->ask);
+  put_uint(out, token);
+  return !out->is_incomplete;
 }

@@ -95,9 +95,10 @@ TEST(keys_and_arguments_may_come_one_by_one)
   request r;
 
   request_init(&r, &m);
-  assert_true(request_script(&r, &sample, NULL, 0, NULL, 0));
-  assert_true(request_add_key(&r, RESP_TEXT("k1")));
-  assert_true(request_add_key(&r, RESP_TEXT("k2")));
+  request_begin(&r, &sample);
+  request_put(&r, "k1", 2);
+  request_put(&r, "k2", 2);
+  request_keys_end(&r);
   assert_true(request_add(&r, &RESP_TEXT("a"), 1));
   expect_rendered(&r, false,
                   "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" DIGEST "\r\n"
