@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* api/guard.c - guarded writes: arguments of sync/guard.h; and their reads. */
+/* api/guard.c - guarded writes: arguments of sync/guard.h. */
 #include <assert.h>
 #include <dibs/guard.h>
 #include <string.h>
 
 #include "api/call.h"
-#include "api/value.h"
+#include "api/guard.h"
 #include "api/writing.h"
 #include "sync/guard.h"
 
@@ -22,6 +22,7 @@ typedef struct guarded {
   guarded_op write;                    /* first: call_async() copies all by it */
   const dibs_field *fields;            /* HSET */
   const char *const *names;            /* HDEL */
+  const char *fault;                   /* of an argument, or NULL */
   client_record *client;
   writing *writing;
 } guarded;
@@ -32,14 +33,9 @@ typedef struct guarded_end {
   dibs_request **ret_request;
 } guarded_end;
 
-static resp_argument key_of(const char *key)
-{
-  return (resp_argument){ key, key == NULL ? 0 : strnlen(key, NAME_MAX_BYTES + 1) };
-}
-
 static guarded guarded_of(guarded_kind kind, const char *key, uint64_t fence)
 {
-  resp_argument k = key_of(key);
+  resp_argument k = guarded_key(key);
 
   return (guarded){ .write = { .op.row = &guarded_write_row, .kind = kind,
                                .call = { .key = k.bytes, .key_size = k.size,
@@ -115,20 +111,14 @@ static void deliver_sum(const call_end *to, const sync_op *op, const dibs_error 
 static dibs_status length_check(client_record *c, const guarded_op *g)
 {
   size_t size = g->value.size;
-  char words[128];
-  text why = text_over(words, sizeof(words));
 
   assert(g->count == 0 || g->arguments != NULL);
   for (size_t i = 0; i < g->count && size <= DIBS_GUARDED_MAX; i++)
     size = g->arguments[i].size > SIZE_MAX - size ? SIZE_MAX : size + g->arguments[i].size;
   if (size <= DIBS_GUARDED_MAX)
     return DIBS_OK;
-  text_add(&why, "names and values are ");
-  text_add_uint(&why, size);
-  text_add(&why, " bytes or more; ");
-  text_add_uint(&why, DIBS_GUARDED_MAX);
-  text_add(&why, " are the most in one guarded write");
-  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+  return client_refuse_with(c, DIBS_ERR_ARGUMENT, "names and values are %zu bytes or more; %zu are "
+                            "the most in one guarded write", size, (size_t)DIBS_GUARDED_MAX);
 }
 
 /* Fences order the holds that exclude each other: a read hold or permits with a lower one than
@@ -158,26 +148,18 @@ static dibs_status shared_check(client_record *c, uint64_t fence)
   drive_lock(c->drive);
   cl = shared_hold_of(c, fence);
   if (cl != NULL) {
-    text_add(&why, "this fence is that of ");
-    text_add(&why, cl->note.mode == DIBS_MODE_READ ? "a read hold" : "permits");
-    text_add(&why, ", which others hold at the same time; a guarded write needs an exclusive "
-                   "hold: ");
+    text_format(&why, "this fence is that of %s, which others hold at the same time; a guarded "
+                      "write needs an exclusive hold: ",
+                cl->note.mode == DIBS_MODE_READ ? "a read hold" : "permits");
     text_add_quoted(&why, cl->name, cl->name_size);
   }
   drive_unlock(c->drive);
   return cl != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, words) : DIBS_OK;
 }
 
-static dibs_status key_check(client_record *c, const void *key, size_t size)
-{
-  const char *fault = key == NULL ? "key is NULL" : native_guard_fault(key, size);
-
-  return fault != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, fault) : DIBS_OK;
-}
-
 static dibs_status guarded_check(client_record *c, const guarded_op *g)
 {
-  dibs_status status = key_check(c, g->call.key, g->call.key_size);
+  dibs_status status = guarded_key_check(c, g->call.key, g->call.key_size);
 
   if (status != DIBS_OK)
     return status;
@@ -212,9 +194,8 @@ static dibs_status arguments_make(client_record *c, guarded *g)
   return DIBS_OK;
 }
 
-/* `fault`: an argument fault that the caller found, or NULL. `with`: NULL, it blocks. */
-static dibs_status guarded_run(dibs_client *client, guarded *g, const char *fault,
-                               const guarded_end *with)
+/* `with`: NULL, it blocks. */
+static dibs_status guarded_run(dibs_client *client, guarded *g, const guarded_end *with)
 {
   client_record *c;
   dibs_status status = client_begin(client, with == NULL, &c);
@@ -223,10 +204,10 @@ static dibs_status guarded_run(dibs_client *client, guarded *g, const char *faul
     return status;
   g->client = c;
   status = guarded_check(c, &g->write);
-  if (fault == NULL && with != NULL && with->to.callback == NULL)
-    fault = "callback is NULL";
-  if (status == DIBS_OK && fault != NULL)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
+  if (g->fault == NULL && with != NULL && with->to.callback == NULL)
+    g->fault = "callback is NULL";
+  if (status == DIBS_OK && g->fault != NULL)
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, g->fault);
   if (status == DIBS_OK)
     status = arguments_make(c, g);
   if (status == DIBS_OK)
@@ -255,16 +236,11 @@ static guarded set_of(const char *key, uint64_t fence, const void *value, size_t
 
   g.write.value = (resp_argument){ value, value_size };
   g.write.ttl_ms = ttl_ms;
+  if (value == NULL && value_size > 0)
+    g.fault = "value is NULL";
+  else if (ttl_ms < 0 || ttl_ms > TTL_MAX)
+    g.fault = "ttl_ms must be 0 to 1000000000000000";
   return g;
-}
-
-static const char *set_fault(const guarded *g)
-{
-  if (g->write.value.bytes == NULL && g->write.value.size > 0)
-    return "value is NULL";
-  if (g->write.ttl_ms < 0 || g->write.ttl_ms > TTL_MAX)
-    return "ttl_ms must be 0 to 1000000000000000";
-  return NULL;
 }
 
 dibs_status dibs_guarded_set(dibs_client *c, const char *key, uint64_t fence,
@@ -272,7 +248,7 @@ dibs_status dibs_guarded_set(dibs_client *c, const char *key, uint64_t fence,
 {
   guarded g = set_of(key, fence, value, value_size, ttl_ms);
 
-  return guarded_run(c, &g, set_fault(&g), NULL);
+  return guarded_run(c, &g, NULL);
 }
 
 dibs_status dibs_guarded_set_async(dibs_client *c, const char *key, uint64_t fence,
@@ -283,14 +259,14 @@ dibs_status dibs_guarded_set_async(dibs_client *c, const char *key, uint64_t fen
   guarded g = set_of(key, fence, value, value_size, ttl_ms);
   guarded_end with = end_of(callback, data, ret_request);
 
-  return guarded_run(c, &g, set_fault(&g), &with);
+  return guarded_run(c, &g, &with);
 }
 
 dibs_status dibs_guarded_del(dibs_client *c, const char *key, uint64_t fence)
 {
   guarded g = guarded_of(GUARDED_DEL, key, fence);
 
-  return guarded_run(c, &g, NULL, NULL);
+  return guarded_run(c, &g, NULL);
 }
 
 dibs_status dibs_guarded_del_async(dibs_client *c, const char *key, uint64_t fence,
@@ -300,7 +276,7 @@ dibs_status dibs_guarded_del_async(dibs_client *c, const char *key, uint64_t fen
   guarded g = guarded_of(GUARDED_DEL, key, fence);
   guarded_end with = end_of(callback, data, ret_request);
 
-  return guarded_run(c, &g, NULL, &with);
+  return guarded_run(c, &g, &with);
 }
 
 static guarded incr_of(const char *key, uint64_t fence, int64_t by)
@@ -315,7 +291,7 @@ dibs_status dibs_guarded_incr(dibs_client *c, const char *key, uint64_t fence, i
                               int64_t *ret_value)
 {
   guarded g = incr_of(key, fence, by);
-  dibs_status status = guarded_run(c, &g, NULL, NULL);
+  dibs_status status = guarded_run(c, &g, NULL);
 
   if (status == DIBS_OK && ret_value != NULL)
     *ret_value = g.write.sum;
@@ -331,7 +307,7 @@ dibs_status dibs_guarded_incr_async(dibs_client *c, const char *key, uint64_t fe
                                .data = data },
                        .ret_request = ret_request };
 
-  return guarded_run(c, &g, NULL, &with);
+  return guarded_run(c, &g, &with);
 }
 
 /* ---- hashes ---- */
@@ -368,7 +344,8 @@ static guarded hset_of(const char *key, uint64_t fence, const dibs_field *fields
   guarded g = guarded_of(GUARDED_HSET, key, fence);
 
   g.fields = fields;
-  g.write.count = fields_fault(fields, count) == NULL ? 2 * count : 0;
+  g.fault = fields_fault(fields, count);
+  g.write.count = g.fault == NULL ? 2 * count : 0;
   return g;
 }
 
@@ -377,7 +354,7 @@ dibs_status dibs_guarded_hset(dibs_client *c, const char *key, uint64_t fence,
 {
   guarded g = hset_of(key, fence, fields, count);
 
-  return guarded_run(c, &g, fields_fault(fields, count), NULL);
+  return guarded_run(c, &g, NULL);
 }
 
 dibs_status dibs_guarded_hset_async(dibs_client *c, const char *key, uint64_t fence,
@@ -388,7 +365,7 @@ dibs_status dibs_guarded_hset_async(dibs_client *c, const char *key, uint64_t fe
   guarded g = hset_of(key, fence, fields, count);
   guarded_end with = end_of(callback, data, ret_request);
 
-  return guarded_run(c, &g, fields_fault(fields, count), &with);
+  return guarded_run(c, &g, &with);
 }
 
 static guarded hdel_of(const char *key, uint64_t fence, const char *const *names, size_t count)
@@ -396,7 +373,8 @@ static guarded hdel_of(const char *key, uint64_t fence, const char *const *names
   guarded g = guarded_of(GUARDED_HDEL, key, fence);
 
   g.names = names;
-  g.write.count = names_fault(names, count) == NULL ? count : 0;
+  g.fault = names_fault(names, count);
+  g.write.count = g.fault == NULL ? count : 0;
   return g;
 }
 
@@ -405,7 +383,7 @@ dibs_status dibs_guarded_hdel(dibs_client *c, const char *key, uint64_t fence,
 {
   guarded g = hdel_of(key, fence, names, count);
 
-  return guarded_run(c, &g, names_fault(names, count), NULL);
+  return guarded_run(c, &g, NULL);
 }
 
 dibs_status dibs_guarded_hdel_async(dibs_client *c, const char *key, uint64_t fence,
@@ -416,83 +394,5 @@ dibs_status dibs_guarded_hdel_async(dibs_client *c, const char *key, uint64_t fe
   guarded g = hdel_of(key, fence, names, count);
   guarded_end with = end_of(callback, data, ret_request);
 
-  return guarded_run(c, &g, names_fault(names, count), &with);
-}
-
-/* ---- reads ---- */
-
-typedef struct guarded_read {
-  resp_argument key, field;
-  bool is_field;
-  dibs_value **ret_value;
-  uint64_t *ret_fence;
-} guarded_read;
-
-static dibs_status read_check(client_record *c, const guarded_read *g)
-{
-  dibs_status status = key_check(c, g->key.bytes, g->key.size);
-
-  if (status != DIBS_OK)
-    return status;
-  if (g->is_field && g->field.bytes == NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "field is NULL");
-  if (g->field.size > DIBS_KEY_MAX)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "field is longer than 65536 bytes");
-  if (g->ret_value == NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "the parameter for the answer is NULL");
-  return one_place_check(c);
-}
-
-static dibs_status read_hand_out(client_record *c, const guarded_read *g, const resp_reply *r)
-{
-  data_value value;
-  uint64_t fence;
-  dibs_status status;
-
-  if (!native_guarded_value(r, &value, &fence))
-    return client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a guarded read");
-  status = value_out(c, &value, true, g->ret_value);
-  if (status == DIBS_OK && g->ret_fence != NULL)
-    *g->ret_fence = fence;
-  return status;
-}
-
-static dibs_status read_run(dibs_client *client, const guarded_read *g)
-{
-  client_record *c;
-  request k;
-  question q = { .end.status = DIBS_OK };
-  dibs_status status = client_begin(client, true, &c);
-
-  if (status != DIBS_OK)
-    return status;
-  request_init(&k, &c->memory);
-  status = read_check(c, g);
-  if (status == DIBS_OK &&
-      !native_guarded_get(&c->names, &k, g->key, g->is_field ? &g->field : NULL, DIBS_DATA_MAX))
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  if (status == DIBS_OK)
-    status = question_read_only(question_run(c, &q, &k));
-  if (status == DIBS_OK)
-    status = read_hand_out(c, g, q.reply);
-  question_deinit(&q);
-  request_deinit(&k);
-  return client_end(c, status);
-}
-
-dibs_status dibs_guarded_get(dibs_client *c, const char *key, dibs_value **ret_value,
-                             uint64_t *ret_fence)
-{
-  return read_run(c, &(guarded_read){ .key = key_of(key), .ret_value = ret_value,
-                                      .ret_fence = ret_fence });
-}
-
-dibs_status dibs_guarded_hget(dibs_client *c, const char *key, const char *field,
-                              dibs_value **ret_value, uint64_t *ret_fence)
-{
-  size_t size = field == NULL ? 0 : strnlen(field, DIBS_KEY_MAX + 1);
-
-  return read_run(c, &(guarded_read){ .key = key_of(key), .field = { field, size },
-                                      .is_field = true, .ret_value = ret_value,
-                                      .ret_fence = ret_fence });
+  return guarded_run(c, &g, &with);
 }

@@ -3,117 +3,16 @@
 #include "cli/session.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <termios.h>
-#include <unistd.h>
 
-#include "cli/clock.h"
 #include "cli/graph.h"
 #include "cli/message.h"
-
-#define PASSWORD_MAX 4096
-#define PASS_PIPE_MS 10000
+#include "cli/password.h"
 
 /* Together with the patience of take.c and wait_view.c this stays below a second, the limit for an
  * interrupted `dibs run` to leave the queue. */
 #define CLOSE_TIMEOUT_MS 400
-
-/* ---- passwords ---- */
-
-/* `line` has room for `size` bytes. Waits for a pipe, such as <(command), at most as long as
- * a command may take to find a password. 0 or an errno. */
-static int read_line(int fd, char *line, size_t size)
-{
-  int64_t until = clock_ms() + PASS_PIPE_MS;
-  size_t used = 0;
-
-  while (used < size - 1 && memchr(line, '\n', used) == NULL) {
-    struct pollfd ready = { .fd = fd, .events = POLLIN };
-    int64_t left = until - clock_ms();
-    ssize_t got = read(fd, line + used, size - 1 - used);
-
-    if (got == 0)
-      break;
-    if (got > 0)
-      used += (size_t)got;
-    else if (errno != EINTR && errno != EAGAIN)
-      return errno;
-    else if (errno == EAGAIN && (left <= 0 || poll(&ready, 1, (int)left) == 0))
-      return ETIMEDOUT;
-  }
-  line[used] = '\0';
-  line[strcspn(line, "\r\n")] = '\0';
-  return 0;
-}
-
-static int pass_fault(const char *path, const char *reason)
-{
-  char shown[600];
-
-  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_CONFIG" },
-                   "--pass-file %s: %s", printable(path, shown, sizeof(shown)), reason);
-}
-
-/* A regular file, or a pipe that is written to already. O_NONBLOCK: open() itself would wait
- * at a FIFO. */
-static int read_password_file(const char *path, session *s)
-{
-  char line[PASSWORD_MAX];
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  struct stat facts;
-  int error;
-
-  if (fd < 0)
-    return pass_fault(path, strerror(errno));
-  if (fstat(fd, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISFIFO(facts.st_mode))) {
-    close(fd);
-    return pass_fault(path, "not a regular file or a pipe (--askpass asks on the terminal)");
-  }
-  error = read_line(fd, line, sizeof(line));
-  close(fd);
-  if (error != 0 || line[0] == '\0') {
-    explicit_bzero(line, sizeof(line));
-    return pass_fault(path, error == 0 ? "its first line is empty" : strerror(error));
-  }
-  s->password = strdup(line);
-  explicit_bzero(line, sizeof(line));
-  if (S_ISREG(facts.st_mode))
-    s->password_file = path;
-  return s->password == NULL ? CODE_INTERNAL : 0;
-}
-
-static int ask_password(char **ret_password)
-{
-  struct termios before, silent;
-  char line[PASSWORD_MAX];
-  int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-  ssize_t size;
-
-  if (terminal < 0 || tcgetattr(terminal, &before) != 0) {
-    if (terminal >= 0)
-      close(terminal);
-    return say_usage(NULL, "--askpass: there is no terminal to ask on");
-  }
-  silent = before;
-  silent.c_lflag &= ~(tcflag_t)ECHO;
-  tcsetattr(terminal, TCSAFLUSH, &silent);
-  dprintf(terminal, "Password: ");
-  size = read(terminal, line, sizeof(line) - 1);
-  tcsetattr(terminal, TCSAFLUSH, &before);
-  dprintf(terminal, "\n");
-  close(terminal);
-
-  line[size < 0 ? 0 : size] = '\0';
-  line[strcspn(line, "\r\n")] = '\0';
-  *ret_password = strdup(line);
-  explicit_bzero(line, sizeof(line));
-  return *ret_password == NULL ? CODE_INTERNAL : 0;
-}
 
 /* ---- URL ---- */
 
@@ -147,18 +46,11 @@ static int find_url(session *s)
 
 int session_prepare(session *s, const command_line *line)
 {
-  const connection_options *c = &line->connection;
   int code;
 
   *s = (session) { .line = line };
   code = find_url(s);
-  if (code != 0)
-    return code;
-  if (c->wants_askpass)
-    return ask_password(&s->password);
-  if (c->pass_file != NULL)
-    return read_password_file(c->pass_file, s);
-  return 0; /* the library knows DIBS_PASSWORD and REDISCLI_AUTH */
+  return code != 0 ? code : password_find(s);
 }
 
 /* ---- client ---- */
@@ -376,42 +268,27 @@ int session_verb_fault(const session *s, dibs_status status, const char *verb)
 
 int code_of_status(dibs_status status)
 {
+  static const struct { dibs_status status; int code; } rows[] = {
+    { DIBS_OK, CODE_OK },
+    { DIBS_BUSY, CODE_BUSY }, { DIBS_TIMED_OUT, CODE_BUSY },
+    { DIBS_ERR_ARGUMENT, CODE_USAGE },
+    { DIBS_UNKNOWN, CODE_UNREACHABLE }, { DIBS_ERR_UNREACHABLE, CODE_UNREACHABLE },
+    { DIBS_ERR_REFUSED, CODE_UNREACHABLE }, { DIBS_ERR_READ_ONLY, CODE_UNREACHABLE },
+    { DIBS_ERR_NO_SERVER, CODE_UNREACHABLE }, { DIBS_ERR_NOT_REPLICATED, CODE_UNREACHABLE },
+    { DIBS_ERR_AUTH, CODE_DENIED }, { DIBS_ERR_DENIED, CODE_DENIED },
+    { DIBS_ERR_CONFIG, CODE_CONFIG }, { DIBS_ERR_TLS, CODE_CONFIG },
+    { DIBS_WOULD_DEADLOCK, CODE_DEADLOCK },
+    { DIBS_ERR_WRONG_TYPE, CODE_OTHER_USE },
+    { DIBS_ERR_NOT_SET, CODE_NOT_SET },
+    { DIBS_ERR_PROTOCOL, CODE_PROTOCOL },
+    { DIBS_ERR_UNSUPPORTED, CODE_UNSUPPORTED },
+    { DIBS_BROKEN, CODE_NO },
+  };
+
   if (dibs_status_is_lost(status))
     return CODE_LOST;
-  switch (status) {
-  case DIBS_OK:
-    return CODE_OK;
-  case DIBS_BUSY:
-  case DIBS_TIMED_OUT:
-    return CODE_BUSY;
-  case DIBS_ERR_ARGUMENT:
-    return CODE_USAGE;
-  case DIBS_UNKNOWN:
-  case DIBS_ERR_UNREACHABLE:
-  case DIBS_ERR_REFUSED:
-  case DIBS_ERR_READ_ONLY:
-  case DIBS_ERR_NO_SERVER:
-  case DIBS_ERR_NOT_REPLICATED:
-    return CODE_UNREACHABLE;
-  case DIBS_ERR_AUTH:
-  case DIBS_ERR_DENIED:
-    return CODE_DENIED;
-  case DIBS_ERR_CONFIG:
-  case DIBS_ERR_TLS:
-    return CODE_CONFIG;
-  case DIBS_WOULD_DEADLOCK:
-    return CODE_DEADLOCK;
-  case DIBS_ERR_WRONG_TYPE:
-    return CODE_OTHER_USE;
-  case DIBS_ERR_NOT_SET:
-    return CODE_NOT_SET;
-  case DIBS_ERR_PROTOCOL:
-    return CODE_PROTOCOL;
-  case DIBS_ERR_UNSUPPORTED:
-    return CODE_UNSUPPORTED;
-  case DIBS_BROKEN:
-    return CODE_NO;
-  default:
-    return CODE_INTERNAL;
-  }
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (rows[i].status == status)
+      return rows[i].code;
+  return CODE_INTERNAL;
 }

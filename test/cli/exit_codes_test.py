@@ -40,10 +40,8 @@ def the_manual_has_the_same_table():
 
 def _codes_of_statuses():
     text = _read('src/cli/session.c').split('int code_of_status')[1].split('\n}')[0]
-    found = {}
-    for labels, code in re.findall(r'((?:  case \w+:\n)+)    return CODE_(\w+);', text):
-        for status in re.findall(r'case (\w+):', labels):
-            found[status] = CODES[code]
+    found = {status: CODES[code]
+             for status, code in re.findall(r'{ (DIBS_\w+), CODE_(\w+) }', text)}
     lost = re.search(r'if \(dibs_status_is_lost\(status\)\)\n    return CODE_(\w+);', text).group(1)
     found.update(dict.fromkeys(('DIBS_LOST', 'DIBS_EXPIRED', 'DIBS_TAKEN'), CODES[lost]))
     return found
