@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <unistd.h>
+#include <utlist.h>
 
 /* Stores several names in sequence, each followed by a zero. */
 static void names_copy(claim *cl, const lock_spec *spec)
@@ -110,20 +111,7 @@ void claim_list_join(claim *cl)
 {
   client_record *c = cl->client;
 
-  cl->next = c->first_claim;
-  if (cl->next != NULL)
-    cl->next->previous = cl;
-  c->first_claim = cl;
-}
-
-static void list_leave(claim *cl)
-{
-  if (cl->previous != NULL)
-    cl->previous->next = cl->next;
-  else
-    cl->client->first_claim = cl->next;
-  if (cl->next != NULL)
-    cl->next->previous = cl->previous;
+  DL_PREPEND2(c->first_claim, cl, previous, next);
 }
 
 void claim_fault_add(const client_record *c, dibs_status status, text *why)
@@ -199,7 +187,7 @@ dibs_status claim_start(claim *cl, lock_call *call)
       watch_start(cl, call);
       return DIBS_OK;
     }
-    list_leave(cl);
+    DL_DELETE2(cl->client->first_claim, cl, previous, next);
   }
   claim_unwatch(cl);
   drive_flush(c->drive);
@@ -221,7 +209,7 @@ void claim_settle(claim *cl)
   if (!cl->is_over || cl->jobs > 0 || cl->taker != NULL || cl->releaser != NULL ||
       cl->call != NULL)
     return;
-  list_leave(cl);
+  DL_DELETE2(cl->client->first_claim, cl, previous, next);
   claim_unwatch(cl);
   (void)claim_free(cl);
 }

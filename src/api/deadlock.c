@@ -5,6 +5,7 @@
 #include "api/deadlock.h"
 
 #include <string.h>
+#include <utlist.h>
 
 #include "api/question.h"
 #include "api/wait_graph.h"
@@ -49,10 +50,7 @@ static walk *walk_new(claim *cl)
   w->client = c;
   w->claim = cl;
   w->state = REST;
-  w->next = c->first_walk;
-  if (w->next != NULL)
-    w->next->previous = w;
-  c->first_walk = w;
+  DL_PREPEND2(c->first_walk, w, previous, next);
   return w;
 }
 
@@ -73,12 +71,7 @@ static void walk_free(walk *w)
   client_record *c = w->client;
 
   walk_clear(w);
-  if (w->previous != NULL)
-    w->previous->next = w->next;
-  else
-    c->first_walk = w->next;
-  if (w->next != NULL)
-    w->next->previous = w->previous;
+  DL_DELETE2(c->first_walk, w, previous, next);
   mem_free(&c->memory, w);
 }
 

@@ -167,15 +167,13 @@ static void step(claim *cl, instant now)
     watch_look(cl);
 }
 
-/* The oldest is the last in the list. */
+/* The oldest is the last in the list, which is before the first. */
 static void step_all(client_record *c, instant now)
 {
-  claim *cl = c->first_claim, *newer;
+  claim *cl = c->first_claim != NULL ? c->first_claim->previous : NULL, *newer;
 
-  while (cl != NULL && cl->next != NULL)
-    cl = cl->next;
   for (; cl != NULL; cl = newer) {
-    newer = cl->previous;
+    newer = cl != c->first_claim ? cl->previous : NULL;
     if (!instant_before(now, due_at(cl)))
       step(cl, now);
   }

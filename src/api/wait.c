@@ -3,6 +3,7 @@
 #include "api/wait.h"
 
 #include <string.h>
+#include <utlist.h>
 
 /* ---- checks ---- */
 
@@ -59,25 +60,15 @@ wait *wait_free(wait *w)
 
 static void list_join(wait *w)
 {
-  client_record *c = w->client;
-
   w->is_listed = true;
-  w->next = c->first_wait;
-  if (w->next != NULL)
-    w->next->previous = w;
-  c->first_wait = w;
+  DL_PREPEND2(w->client->first_wait, w, previous, next);
 }
 
 static void list_leave(wait *w)
 {
   if (!w->is_listed)
     return;
-  if (w->previous != NULL)
-    w->previous->next = w->next;
-  else
-    w->client->first_wait = w->next;
-  if (w->next != NULL)
-    w->next->previous = w->previous;
+  DL_DELETE2(w->client->first_wait, w, previous, next);
   w->is_listed = false;
 }
 

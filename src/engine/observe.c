@@ -6,6 +6,8 @@
  * whose subscription was down misses nothing: it asks when it is subscribed again. */
 #include "engine/internal.h"
 
+#include <utlist.h>
+
 /* ---- news ---- */
 
 static void news_add(engine *e, observation *o)
@@ -172,23 +174,13 @@ static instant next_look(engine *e, const observation *o, instant now)
   return instant_add(now, random_span(&e->random, shortest, longest));
 }
 
-static void list_leave(engine *e, observation *o)
-{
-  if (o->previous != NULL)
-    o->previous->next = o->next;
-  else
-    e->first_observation = o->next;
-  if (o->next != NULL)
-    o->next->previous = o->previous;
-  e->observation_count--;
-}
-
 static void observation_free(engine *e, observation *o, instant now)
 {
   news_take_out(e, o);
   observed_channel_leave(e, o, now);
   timers_clear(&e->observe_timers, &o->timer);
-  list_leave(e, o);
+  DL_DELETE2(e->first_observation, o, previous, next);
+  e->observation_count--;
   ask_deinit(e, &o->ask);
   mem_free(&e->memory, o);
 }
@@ -205,10 +197,7 @@ static observation *observation_new(engine *e, sync_op *op)
   if (o == NULL)
     return NULL;
   timer_init(&o->timer, 0);
-  o->next = e->first_observation;
-  if (o->next != NULL)
-    o->next->previous = o;
-  e->first_observation = o;
+  DL_PREPEND2(e->first_observation, o, previous, next);
   e->observation_count++;
   o->ask.observation = o;
   o->ask.state = ASK_DONE;

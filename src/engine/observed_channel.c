@@ -4,6 +4,7 @@
 #include "engine/internal.h"
 
 #include <string.h>
+#include <utlist.h>
 
 observed_channel *observed_channel_find(const engine *e, const char *bytes, size_t size)
 {
@@ -24,8 +25,7 @@ observed_channel *observed_channel_get(engine *e, const char *bytes, size_t size
     return NULL;
   c->size = size;
   memcpy(c->bytes, bytes, size);
-  c->next = e->first_channel;
-  e->first_channel = c;
+  LL_PREPEND(e->first_channel, c);
   return c;
 }
 
@@ -43,27 +43,20 @@ void observed_channel_ask(engine *e, observed_channel *c, instant now)
 
 static void drop_if_unused(engine *e, observed_channel *c, instant now)
 {
-  observed_channel **at = &e->first_channel;
-
   if (c->first != NULL)
     return;
   /* If this is refused: messages of channels without observations are ignored. */
   if (c->is_asked && connection_is_ready(c->server->inbox))
     (void)link_unsubscribe(c->server->inbox->link, c->bytes, c->size, e->has_sharded_channels,
                            now);
-  while (*at != c)
-    at = &(*at)->next;
-  *at = c->next;
+  LL_DELETE(e->first_channel, c);
   mem_free(&e->memory, c);
 }
 
 void observed_channel_join(observed_channel *c, observation *o)
 {
   o->channel = c;
-  o->channel_next = c->first;
-  if (c->first != NULL)
-    c->first->channel_previous = o;
-  c->first = o;
+  DL_PREPEND2(c->first, o, channel_previous, channel_next);
 }
 
 void observed_channel_leave(engine *e, observation *o, instant now)
@@ -72,12 +65,7 @@ void observed_channel_leave(engine *e, observation *o, instant now)
 
   if (c == NULL)
     return;
-  if (o->channel_previous != NULL)
-    o->channel_previous->channel_next = o->channel_next;
-  else
-    c->first = o->channel_next;
-  if (o->channel_next != NULL)
-    o->channel_next->channel_previous = o->channel_previous;
+  DL_DELETE2(c->first, o, channel_previous, channel_next);
   o->channel = NULL;
   drop_if_unused(e, c, now);
 }
