@@ -6,6 +6,7 @@
 #include "api/guard.h"
 #include "api/question.h"
 #include "api/value.h"
+#include "dialect/native/guard.h"
 
 resp_argument guarded_key(const char *key)
 {
