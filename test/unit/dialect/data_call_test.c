@@ -15,32 +15,30 @@ static const data_call all = { .name = { "n", 1 }, .key = { "k", 1 }, .value = {
                                .expected = { "x", 1 }, .number = -1, .count = 7,
                                .cursor = "42" };
 
-static void encode(buffer *out, data_verb verb)
+static void encode(data_verb verb)
 {
   data_call c = all;
 
   c.verb = verb;
-  assert_true(RENDERED(data_encode, &here, out, false, &c));
+  assert_true(RENDERED(data_encode, &here, &sent, false, &c));
 }
 
 /* A command of the server and its words. */
 static void check_command(data_verb verb, const char *words)
 {
-  buffer out;
   resp_reply *r;
   char said[200] = "";
 
-  buffer_init(&out, &reader_heap);
-  encode(&out, verb);
-  assert_true(buffer_append(&out, "", 1));
-  r = reply_of(buffer_bytes(&out));
+  encode(verb);
+  assert_true(buffer_append(&sent, "", 1));
+  r = reply_of(buffer_bytes(&sent));
   for (size_t i = 0; i < (size_t)resp_root(r)->integer; i++) {
     strcat(said, i == 0 ? "" : " ");
     strcat(said, resp_child(r, resp_root(r), i)->bytes);
   }
   assert_string_equal(said, words);
   resp_reply_free(r);
-  buffer_deinit(&out);
+  buffer_clear(&sent);
 }
 
 TEST(a_read_that_one_command_does_is_that_command)
@@ -55,16 +53,13 @@ TEST(a_read_that_one_command_does_is_that_command)
 
 #define CHECK_SCRIPT(verb, script, ...)                                                       \
   do {                                                                                        \
-    encode(&out, verb);                                                                       \
-    CHECK_WORDS(&out, &script, "1", "n", __VA_ARGS__);                                        \
+    encode(verb);                                                                             \
+    CHECK_WORDS(&sent, &script, "1", "n", __VA_ARGS__);                                        \
   } while (0)
 
 /* The script checks the limit, and executes the command. */
 TEST(a_change_that_one_command_does_is_a_script_with_that_command)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
   CHECK_SCRIPT(DATA_MAP_SET, script_redisson_data_add, "HSET", "k", "v", NO_LIMIT);
   CHECK_SCRIPT(DATA_MAP_ADD, script_redisson_data_add, "HSETNX", "k", "v", NO_LIMIT);
   CHECK_SCRIPT(DATA_LIST_ADD, script_redisson_data_add, "RPUSH", "v", NO_LIMIT);
@@ -76,14 +71,10 @@ TEST(a_change_that_one_command_does_is_a_script_with_that_command)
   CHECK_SCRIPT(DATA_EXPIRE, script_redisson_data_remove, "PEXPIRE", "-1", NO_LIMIT);
   CHECK_SCRIPT(DATA_PERSIST, script_redisson_data_remove, "PERSIST", NO_LIMIT);
   CHECK_SCRIPT(DATA_DELETE, script_redisson_data_remove, "UNLINK", NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 TEST(the_others_are_scripts_of_one_key)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
   CHECK_SCRIPT(DATA_MAP_PUT, script_redisson_map_put, "k", "v", MOST, NO_LIMIT);
   CHECK_SCRIPT(DATA_MAP_REPLACE, script_redisson_map_replace, "k", "v", NO_LIMIT);
   CHECK_SCRIPT(DATA_MAP_REPLACE_IF, script_redisson_map_replace, "k", "v", "x", NO_LIMIT);
@@ -99,7 +90,6 @@ TEST(the_others_are_scripts_of_one_key)
   CHECK_SCRIPT(DATA_LIST_POP, script_redisson_list_pop, "-1", MOST, NO_LIMIT);
   CHECK_SCRIPT(DATA_SET_PAGE, script_redisson_set_page, "42", "7", "1572864");
   CHECK_SCRIPT(DATA_SET_POP, script_redisson_set_pop, MOST, NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 /* Only these may be sent again when no answer came. */
@@ -139,4 +129,4 @@ TEST(a_name_gets_braces_unless_it_has_one)
              "{a}b}:qwvAS12pR0CgRitaypEjUw:permitexpirablesemaphore");
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

@@ -5,6 +5,7 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
+#include "failing_heap.h"
 #include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
@@ -19,13 +20,10 @@ TEST(an_acquire_says_all_its_arguments)
   acquire_call c = { .name = "two words", .name_size = 9, .ask = 8, .ttl_ms = 30000,
     .waits = true, .nonce = 42, .lingers = true, .until_us = 11, .estimate_us = 12, .min_token = 13,
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
+  assert_true(RENDERED(native_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
               "11", "13", "12", "w00000000000000000042 14 " BERT ":3:99 15 dibs two words", "1");
-  buffer_deinit(&out);
 }
 
 /* One server, Cluster, Cluster with channels of slots, each with and without an era guard. */
@@ -46,9 +44,7 @@ TEST(the_deployment_stands_behind_the_prefix)
     const char *words[10] = { all[i].era != NULL ? "2" : "1", "dibs:m:x{y}" };
     size_t count = 2;
     protocol n = all[i].n;
-    buffer out;
 
-    buffer_init(&out, &reader_heap);
     memcpy(n.prefix, "dibs", 5);
     memcpy(n.client, ANNA, sizeof(ANNA));
     if (all[i].era != NULL)
@@ -57,9 +53,8 @@ TEST(the_deployment_stands_behind_the_prefix)
                                                           all[i].place, NULL }; *more != NULL;
          more++)
       words[count++] = *more;
-    assert_true(RENDERED(native_acquire, &n, &out, false, &c));
-    check_words(&out, &script_native_acquire, words, count);
-    buffer_deinit(&out);
+    assert_true(RENDERED(native_acquire, &n, &sent, false, &c));
+    check_words(&sent, &script_native_acquire, words, count);
   }
 }
 
@@ -67,134 +62,104 @@ TEST(who_polls_says_so)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .waits = true,
                      .polls = true, .give_up_us = 14 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
+  assert_true(RENDERED(native_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
               "p 14 - 0 dibs x");
-  buffer_deinit(&out);
 }
 
 TEST(a_raise_names_the_lease_and_its_token_to_be)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_raise, &here, &out, false, "x", 1, &lease,
+  assert_true(RENDERED(native_raise, &here, &sent, false, "x", 1, &lease,
                        1700000000000005));
-  CHECK_WORDS(&out, &script_native_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+  CHECK_WORDS(&sent, &script_native_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "1700000000000005");
-  assert_true(RENDERED(native_share_raise, &here, &out, false, "x", 1, &lease,
+  assert_true(RENDERED(native_share_raise, &here, &sent, false, "x", 1, &lease,
                        1700000000000005));
-  CHECK_WORDS(&out, &script_native_share_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+  CHECK_WORDS(&sent, &script_native_share_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "1700000000000005");
-  buffer_deinit(&out);
 }
 
 TEST(all_that_makes_owners_gets_the_era_behind_its_keys)
 {
   protocol guarded = here;
   renew_item items[] = { { "x", 1, &lease, 100 }, { "y", 1, &lease, 200 } };
-  buffer out;
 
   guarded.quarantine_ms = 9;
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_release, &guarded, &out, false, "x", 1, &lease, 77));
-  CHECK_WORDS(&out, &script_native_release, "2", "dibs:m:{x}", "dibs:era",
+  assert_true(RENDERED(native_release, &guarded, &sent, false, "x", 1, &lease, 77));
+  CHECK_WORDS(&sent, &script_native_release, "2", "dibs:m:{x}", "dibs:era",
               ANNA ":7:1700000000000000", "dibs{q9 x", "77");
-  assert_true(RENDERED(native_break, &guarded, &out, false, "x", 1, &lease, 77));
-  CHECK_WORDS(&out, &script_native_break, "2", "dibs:m:{x}", "dibs:era",
+  assert_true(RENDERED(native_break, &guarded, &sent, false, "x", 1, &lease, 77));
+  CHECK_WORDS(&sent, &script_native_break, "2", "dibs:m:{x}", "dibs:era",
               ANNA ":7:1700000000000000", "dibs{q9 x", "77", NO_LIMIT);
-  assert_true(RENDERED(native_cancel, &guarded, &out, false, "x", 1, 9, 0, 77, NULL));
-  CHECK_WORDS(&out, &script_native_cancel, "2", "dibs:m:{x}", "dibs:era", ANNA, "9", "0",
+  assert_true(RENDERED(native_cancel, &guarded, &sent, false, "x", 1, 9, 0, 77, NULL));
+  CHECK_WORDS(&sent, &script_native_cancel, "2", "dibs:m:{x}", "dibs:era", ANNA, "9", "0",
               "dibs{q9 x", "77");
-  assert_true(RENDERED(native_renew, &guarded, &out, false, items, 2, 55));
-  CHECK_WORDS(&out, &script_native_renew, "3", "dibs:m:{x}", "dibs:m:{y}", "dibs:era",
+  assert_true(RENDERED(native_renew, &guarded, &sent, false, items, 2, 55));
+  CHECK_WORDS(&sent, &script_native_renew, "3", "dibs:m:{x}", "dibs:m:{y}", "dibs:era",
               ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200", "55");
-  buffer_deinit(&out);
 }
 
 TEST(what_is_in_other_hands_is_named_at_the_end)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .detached = &lease };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
+  assert_true(RENDERED(native_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
               "t 0 - 0 dibs x", "0", ANNA ":7:1700000000000000");
-  assert_true(RENDERED(native_cancel, &here, &out, false, "x", 1, 9, 123, 77, &lease));
-  CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77",
+  assert_true(RENDERED(native_cancel, &here, &sent, false, "x", 1, 9, 123, 77, &lease));
+  CHECK_WORDS(&sent, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77",
               ANNA ":7:1700000000000000");
-  buffer_deinit(&out);
 }
 
 TEST(a_plain_try_says_what_it_has_not)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .until_us = -5 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
+  assert_true(RENDERED(native_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
               "t 0 - 0 dibs x");
-  buffer_deinit(&out);
 }
 
 TEST(releases_and_breaks_name_the_lease)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_release, &here, &out, false, "x", 1, &lease, 77));
-  CHECK_WORDS(&out, &script_native_release, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+  assert_true(RENDERED(native_release, &here, &sent, false, "x", 1, &lease, 77));
+  CHECK_WORDS(&sent, &script_native_release, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "dibs x", "77");
-  assert_true(RENDERED(native_break, &here, &out, false, "x", 1, &lease, 77));
-  CHECK_WORDS(&out, &script_native_break, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+  assert_true(RENDERED(native_break, &here, &sent, false, "x", 1, &lease, 77));
+  CHECK_WORDS(&sent, &script_native_break, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "dibs x", "77", NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 /* The words of the string are those of lua/native/acquire.lua. */
 TEST(a_release_by_ifeq_names_the_whole_string)
 {
   static const lease_string plain = { .ttl_ms = 30000 }, lingers = { 2000, true };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_release_ifeq, &here, &out, false, "x", 1, &lease, &plain));
-  assert_true(RENDERED(native_release_ifeq, &here, &out, false, "x", 1, &lease, &lingers));
-  assert_true(buffer_append(&out, "", 1));
+  assert_true(RENDERED(native_release_ifeq, &here, &sent, false, "x", 1, &lease, &plain));
+  assert_true(RENDERED(native_release_ifeq, &here, &sent, false, "x", 1, &lease, &lingers));
+  assert_true(buffer_append(&sent, "", 1));
   assert_string_equal(
-    buffer_bytes(&out),
+    buffer_bytes(&sent),
     "*6\r\n$3\r\nSET\r\n$10\r\ndibs:m:{x}\r\n$42\r\n=" ANNA ":7:1700000000000000\r\n"
     "$4\r\nIFEQ\r\n$57\r\n" ANNA ":7:1700000000000000 30000 30000 0 0\r\n$7\r\nKEEPTTL\r\n"
     "*6\r\n$3\r\nSET\r\n$10\r\ndibs:m:{x}\r\n$42\r\n=" ANNA ":7:1700000000000000\r\n"
     "$4\r\nIFEQ\r\n$55\r\n" ANNA ":7:1700000000000000 2000 2000 0 1\r\n$7\r\nKEEPTTL\r\n");
-  buffer_deinit(&out);
 }
 
 TEST(a_cancel_names_the_ask)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_cancel, &here, &out, false, "x", 1, 9, 123, 77, NULL));
-  CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77");
-  buffer_deinit(&out);
+  assert_true(RENDERED(native_cancel, &here, &sent, false, "x", 1, 9, 123, 77, NULL));
+  CHECK_WORDS(&sent, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77");
 }
 
 TEST(a_renewal_names_all_locks_and_then_all_leases)
 {
   renew_item items[2] = { { "x", 1, &lease, 100 }, { "{y}", 3, &lease, 200 } };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_renew, &here, &out, false, items, 2, 55));
-  CHECK_WORDS(&out, &script_native_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
+  assert_true(RENDERED(native_renew, &here, &sent, false, items, 2, 55));
+  CHECK_WORDS(&sent, &script_native_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
               ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200", "55");
-  buffer_deinit(&out);
 }
 
 TEST(the_longest_calls_fit)
@@ -209,56 +174,39 @@ TEST(the_longest_calls_fit)
     .estimate_us = INT64_MAX, .min_token = UINT64_MAX, .give_up_us = INT64_MAX,
     .detached = &longest, .watched = &longest, .watched_renewals = UINT64_MAX };
   const lease_string longest_string = { INT64_MAX, true };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (renew_item){ name, sizeof(name), &longest, INT64_MAX };
-  assert_true(RENDERED(native_acquire, &far, &out, true, &c));
-  assert_true(RENDERED(native_release, &far, &out, true, name, sizeof(name), &longest,
+  assert_true(RENDERED(native_acquire, &far, &sent, true, &c));
+  assert_true(RENDERED(native_release, &far, &sent, true, name, sizeof(name), &longest,
                        INT64_MAX));
-  assert_true(RENDERED(native_release_ifeq, &far, &out, true, name, sizeof(name), &longest,
+  assert_true(RENDERED(native_release_ifeq, &far, &sent, true, name, sizeof(name), &longest,
                        &longest_string));
-  assert_true(RENDERED(native_cancel, &far, &out, true, name, sizeof(name), UINT64_MAX,
+  assert_true(RENDERED(native_cancel, &far, &sent, true, name, sizeof(name), UINT64_MAX,
                        INT64_MAX, INT64_MAX, &longest));
-  assert_true(RENDERED(native_renew, &far, &out, true, items, RENEW_BATCH_MAX,
+  assert_true(RENDERED(native_renew, &far, &sent, true, items, RENEW_BATCH_MAX,
                        INT64_MAX));
-  buffer_deinit(&out);
-}
-
-static void *refuse_allocation(size_t bytes, void *data)
-{
-  (void)bytes;
-  (void)data;
-  return NULL;
-}
-
-static void *refuse_growth(void *old, size_t bytes, void *data)
-{
-  (void)old;
-  (void)bytes;
-  (void)data;
-  return NULL;
 }
 
 TEST(refused_memory_leaves_nothing_in_the_buffer)
 {
-  const memory refusing = { refuse_allocation, refuse_growth, plain_release, NULL };
+  failing_heap heap = { .fail_at = 1, .keeps_failing = true };
+  memory refusing = FAILING_HEAP_AS(memory, &heap);
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100 };
   renew_item item = { "x", 1, &lease, 100 };
-  buffer out;
+  buffer none;
 
-  buffer_init(&out, &refusing);
-  assert_false(RENDERED(native_acquire, &here, &out, false, &c));
-  assert_false(RENDERED(native_release, &here, &out, false, "x", 1, &lease, 77));
-  assert_false(RENDERED(native_break, &here, &out, false, "x", 1, &lease, 77));
-  assert_false(RENDERED(native_cancel, &here, &out, false, "x", 1, 9, 0, 0, NULL));
-  assert_false(RENDERED(native_inspect, &here, &out, false, "x", 1));
-  assert_false(RENDERED(native_renew, &here, &out, false, &item, 1, 0));
-  assert_int_equal(buffer_size(&out), 0);
-  buffer_deinit(&out);
+  buffer_init(&none, &refusing);
+  assert_false(RENDERED(native_acquire, &here, &none, false, &c));
+  assert_false(RENDERED(native_release, &here, &none, false, "x", 1, &lease, 77));
+  assert_false(RENDERED(native_break, &here, &none, false, "x", 1, &lease, 77));
+  assert_false(RENDERED(native_cancel, &here, &none, false, "x", 1, 9, 0, 0, NULL));
+  assert_false(RENDERED(native_inspect, &here, &none, false, "x", 1));
+  assert_false(RENDERED(native_renew, &here, &none, false, &item, 1, 0));
+  assert_int_equal(buffer_size(&none), 0);
+  buffer_deinit(&none);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

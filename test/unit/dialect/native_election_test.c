@@ -25,20 +25,17 @@ static publish_call call_of(int64_t ttl_ms)
 TEST(each_call_says_what_its_script_expects)
 {
   publish_call c = call_of(30000);
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_elect_publish, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_elect_publish, "2", "dibs:m:{x}", "dibs:e:{x}", LEASE,
+  assert_true(RENDERED(native_elect_publish, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_elect_publish, "2", "dibs:m:{x}", "dibs:e:{x}", LEASE,
               "1740800000000000002", "3", "3600000", "dibs:elect:{x}", "here",
               NO_LIMIT);
   c = call_of(1000000);
-  assert_true(RENDERED(native_elect_clear, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_elect_clear, "1", "dibs:e:{x}", LEASE,
+  assert_true(RENDERED(native_elect_clear, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_elect_clear, "1", "dibs:e:{x}", LEASE,
               "1740800000000000002", "4000000", "dibs:elect:{x}");
-  assert_true(RENDERED(native_elect_look, &here, &out, false, "{a}b", 4));
-  CHECK_WORDS(&out, &script_native_elect_look, "2", "dibs:m:{a}b", "dibs:e:{a}b");
-  buffer_deinit(&out);
+  assert_true(RENDERED(native_elect_look, &here, &sent, false, "{a}b", 4));
+  CHECK_WORDS(&sent, &script_native_elect_look, "2", "dibs:m:{a}b", "dibs:e:{a}b");
 }
 
 TEST(the_longest_names_and_numbers_have_room)
@@ -46,18 +43,15 @@ TEST(the_longest_names_and_numbers_have_room)
   protocol long_one = { .client = ANNA };
   publish_call c = call_of(2073600000);
   char name[NAME_MAX_BYTES];
-  buffer out;
 
   memset(long_one.prefix, 'p', PREFIX_MAX_BYTES);
   memset(name, 'n', sizeof(name));
   c.name = name;
   c.name_size = sizeof(name);
   c.fence = c.publication = UINT64_MAX;
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_elect_publish, &long_one, &out, false, &c));
-  assert_true(RENDERED(native_elect_clear, &long_one, &out, false, &c));
-  assert_non_null(memmem(buffer_bytes(&out), buffer_size(&out), "8294400000", 10));
-  buffer_deinit(&out);
+  assert_true(RENDERED(native_elect_publish, &long_one, &sent, false, &c));
+  assert_true(RENDERED(native_elect_clear, &long_one, &sent, false, &c));
+  assert_non_null(memmem(buffer_bytes(&sent), buffer_size(&sent), "8294400000", 10));
 }
 
 /* Reads {now, state, lease, remaining, length, renewals, fence, value}. */
@@ -133,4 +127,4 @@ TEST(a_telling_is_told_or_not)
   }
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

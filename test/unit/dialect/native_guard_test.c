@@ -2,7 +2,7 @@
 /* The calls of the guarded writes, word for word; their keys; their answers. */
 
 #include "tests.h"
-#include "answer_reader.h"
+#include "call_reader.h"
 #include "dialect/native/guard.h"
 #include "failing_heap.h"
 #include "rendered.h"
@@ -13,70 +13,43 @@ static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const guard_call stock = { .key = "stock", .key_size = 5, .fence = INT64_MAX,
                                   .number = 7, .settled = 4 };
 
-static void check_words(buffer *out, const script *s, const char *const *words, size_t count)
-{
-  resp_reply *r;
-
-  assert_true(buffer_append(out, "", 1));
-  r = reply_of(buffer_bytes(out));
-  assert_int_equal(resp_root(r)->integer, count + 2);
-  assert_string_equal(resp_child(r, resp_root(r), 1)->bytes, s->sha1);
-  for (size_t i = 0; i < count; i++)
-    assert_string_equal(resp_child(r, resp_root(r), i + 2)->bytes, words[i]);
-  resp_reply_free(r);
-  buffer_clear(out);
-}
-
-#define CHECK_WORDS(out, s, ...)                                                              \
-  do {                                                                                        \
-    static const char *const wanted[] = { __VA_ARGS__ };                                      \
-    check_words((out), (s), wanted, sizeof(wanted) / sizeof(wanted[0]));                      \
-  } while (0)
-
-#define NO_LIMIT "0"
 #define HEAD "9223372036854775807", ANNA, "7", "4"
 
 TEST(each_call_says_its_keys_its_fence_and_its_number)
 {
   resp_argument words[] = { RESP_TEXT("a"), RESP_TEXT(""), RESP_TEXT("b"), RESP_TEXT("2") };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_guarded_set, &here, &out, false, &stock, RESP_TEXT("v"),
+  assert_true(RENDERED(native_guarded_set, &here, &sent, false, &stock, RESP_TEXT("v"),
                        30));
-  CHECK_WORDS(&out, &script_native_guarded_set, "2", "stock", "dibs:f:{stock}", HEAD, "v",
+  CHECK_WORDS(&sent, &script_native_guarded_set, "2", "stock", "dibs:f:{stock}", HEAD, "v",
               "30", NO_LIMIT);
-  assert_true(RENDERED(native_guarded_hset, &here, &out, false, &stock, words, 4));
-  CHECK_WORDS(&out, &script_native_guarded_hset, "2", "stock", "dibs:f:{stock}", HEAD, "a",
+  assert_true(RENDERED(native_guarded_hset, &here, &sent, false, &stock, words, 4));
+  CHECK_WORDS(&sent, &script_native_guarded_hset, "2", "stock", "dibs:f:{stock}", HEAD, "a",
               "", "b", "2", NO_LIMIT);
-  assert_true(RENDERED(native_guarded_hdel, &here, &out, false, &stock, words, 1));
-  CHECK_WORDS(&out, &script_native_guarded_hdel, "2", "stock", "dibs:f:{stock}", HEAD, "a",
+  assert_true(RENDERED(native_guarded_hdel, &here, &sent, false, &stock, words, 1));
+  CHECK_WORDS(&sent, &script_native_guarded_hdel, "2", "stock", "dibs:f:{stock}", HEAD, "a",
               NO_LIMIT);
-  assert_true(RENDERED(native_guarded_del, &here, &out, false, &stock));
-  CHECK_WORDS(&out, &script_native_guarded_del, "2", "stock", "dibs:f:{stock}", HEAD,
+  assert_true(RENDERED(native_guarded_del, &here, &sent, false, &stock));
+  CHECK_WORDS(&sent, &script_native_guarded_del, "2", "stock", "dibs:f:{stock}", HEAD,
               NO_LIMIT);
-  assert_true(RENDERED(native_guarded_incr, &here, &out, false, &stock, INT64_MIN));
-  CHECK_WORDS(&out, &script_native_guarded_incr, "3", "stock", "dibs:f:{stock}",
+  assert_true(RENDERED(native_guarded_incr, &here, &sent, false, &stock, INT64_MIN));
+  CHECK_WORDS(&sent, &script_native_guarded_incr, "3", "stock", "dibs:f:{stock}",
               "dibs:c:{stock}:" ANNA, HEAD, "-9223372036854775808", NO_LIMIT);
-  assert_true(RENDERED(native_guarded_get, &here, &out, false, RESP_TEXT("stock"), NULL, 7));
-  CHECK_WORDS(&out, &script_native_guarded_get, "2", "stock", "dibs:f:{stock}", "7");
-  assert_true(RENDERED(native_guarded_get, &here, &out, false, RESP_TEXT("stock"), &words[0], 7));
-  CHECK_WORDS(&out, &script_native_guarded_get, "2", "stock", "dibs:f:{stock}", "7", "a");
-  buffer_deinit(&out);
+  assert_true(RENDERED(native_guarded_get, &here, &sent, false, RESP_TEXT("stock"), NULL, 7));
+  CHECK_WORDS(&sent, &script_native_guarded_get, "2", "stock", "dibs:f:{stock}", "7");
+  assert_true(RENDERED(native_guarded_get, &here, &sent, false, RESP_TEXT("stock"), &words[0], 7));
+  CHECK_WORDS(&sent, &script_native_guarded_get, "2", "stock", "dibs:f:{stock}", "7", "a");
 }
 
 TEST(a_key_with_a_tag_keeps_it_and_is_not_the_one_without)
 {
   guard_call c = stock;
-  buffer out;
 
   c.key = "{stock}";
   c.key_size = 7;
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_guarded_incr, &here, &out, false, &c, 1));
-  CHECK_WORDS(&out, &script_native_guarded_incr, "3", "{stock}", "dibs:f::{stock}",
+  assert_true(RENDERED(native_guarded_incr, &here, &sent, false, &c, 1));
+  CHECK_WORDS(&sent, &script_native_guarded_incr, "3", "{stock}", "dibs:f::{stock}",
               "dibs:c::{stock}:" ANNA, HEAD, "1", NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 TEST(keys_whose_fence_could_not_be_in_their_slot_are_refused)
@@ -100,19 +73,19 @@ static bool sets_a_thousand_fields(failing_heap *heap, void *data)
 {
   memory m = FAILING_HEAP_AS(memory, heap);
   resp_argument words[2 * GUARD_FIELDS_MAX];
-  buffer out;
+  buffer none;
   bool is_written;
 
   (void)data;
   for (size_t i = 0; i < 2 * GUARD_FIELDS_MAX; i++)
     words[i] = RESP_TEXT("w");
-  buffer_init(&out, &m);
-  is_written = RENDERED(native_guarded_hset, &here, &out, false, &stock, words,
+  buffer_init(&none, &m);
+  is_written = RENDERED(native_guarded_hset, &here, &none, false, &stock, words,
                         2 * GUARD_FIELDS_MAX);
-  assert_true(is_written == (buffer_size(&out) > 0));
+  assert_true(is_written == (buffer_size(&none) > 0));
   if (is_written)
-    assert_memory_equal(buffer_bytes(&out), "*2010\r\n", 7);
-  buffer_deinit(&out);
+    assert_memory_equal(buffer_bytes(&none), "*2010\r\n", 7);
+  buffer_deinit(&none);
   return is_written;
 }
 
@@ -192,4 +165,4 @@ TEST(values_with_their_fence_are_read)
     assert_false(reads_value(strange[i], &value, &fence));
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

@@ -24,16 +24,11 @@ static bool inspect_of(const char *bytes, inspect_answer *a)
 TEST(an_inspection_names_the_lock_and_where_inboxes_are)
 {
   protocol here = { .prefix = "dibs", .client = ANNA };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_inspect, &here, &out, false, "x", 1));
-  CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}", "dibs");
-  buffer_deinit(&out);
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_inspect_in_doubt, &here, &out, false, "x", 1));
-  CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}", "dibs", "0");
-  buffer_deinit(&out);
+  assert_true(RENDERED(native_inspect, &here, &sent, false, "x", 1));
+  CHECK_WORDS(&sent, &script_native_inspect, "1", "dibs:m:{x}", "dibs");
+  assert_true(RENDERED(native_inspect_in_doubt, &here, &sent, false, "x", 1));
+  CHECK_WORDS(&sent, &script_native_inspect, "1", "dibs:m:{x}", "dibs", "0");
 }
 
 TEST(an_inspection_shows_holders_and_waiters)
@@ -121,4 +116,4 @@ TEST(more_waiters_than_a_script_shows_are_refused)
   free(bytes);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

@@ -15,33 +15,26 @@ static const latch_call gate = { .name = "gate", .name_size = 4, .number = 7, .c
 
 TEST(each_call_says_keys_channel_and_what_to_count)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_latch_set, &here, &out, false, &gate));
-  CHECK_WORDS(&out, &script_native_latch_set, "3", "gate", "dibs:l:{gate}",
+  assert_true(RENDERED(native_latch_set, &here, &sent, false, &gate));
+  CHECK_WORDS(&sent, &script_native_latch_set, "3", "gate", "dibs:l:{gate}",
               "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3", NO_LIMIT);
-  assert_true(RENDERED(native_latch_down, &here, &out, false, &gate));
-  CHECK_WORDS(&out, &script_native_latch_down, "3", "gate", "dibs:l:{gate}",
+  assert_true(RENDERED(native_latch_down, &here, &sent, false, &gate));
+  CHECK_WORDS(&sent, &script_native_latch_down, "3", "gate", "dibs:l:{gate}",
               "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3", "part", NO_LIMIT);
-  assert_true(RENDERED(native_latch_delete, &here, &out, false, &gate));
-  CHECK_WORDS(&out, &script_native_latch_delete, "3", "gate", "dibs:l:{gate}",
+  assert_true(RENDERED(native_latch_delete, &here, &sent, false, &gate));
+  CHECK_WORDS(&sent, &script_native_latch_delete, "3", "gate", "dibs:l:{gate}",
               "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", NO_LIMIT);
-  assert_true(RENDERED(native_latch_look, &here, &out, false, "gate", 4));
-  CHECK_WORDS(&out, &script_native_latch_look, "2", "gate", "dibs:l:{gate}");
-  buffer_deinit(&out);
+  assert_true(RENDERED(native_latch_look, &here, &sent, false, "gate", 4));
+  CHECK_WORDS(&sent, &script_native_latch_look, "2", "gate", "dibs:l:{gate}");
 }
 
 TEST(a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more)
 {
   latch_call c = { .name = "{gate}", .name_size = 6, .number = 8 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_latch_delete, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_latch_delete, "3", "{gate}", "dibs:l::{gate}",
+  assert_true(RENDERED(native_latch_delete, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_latch_delete, "3", "{gate}", "dibs:l::{gate}",
               "dibs:l::{gate}:" ANNA ":8", CHANNEL "{{gate}}", NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 TEST(the_longest_names_fit)
@@ -50,14 +43,11 @@ TEST(the_longest_names_fit)
   protocol far = { .prefix = "", .client = ANNA };
   latch_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX,
                    .count = INT64_MAX };
-  buffer out;
 
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_latch_down, &far, &out, true, &c));
-  assert_true(RENDERED(native_latch_look, &far, &out, true, name, sizeof(name)));
-  buffer_deinit(&out);
+  assert_true(RENDERED(native_latch_down, &far, &sent, true, &c));
+  assert_true(RENDERED(native_latch_look, &far, &sent, true, name, sizeof(name)));
 }
 
 TEST(changes_are_answered_by_texts)
@@ -164,4 +154,4 @@ TEST(channels_are_as_in_java_where_slots_do_not_matter)
   }
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

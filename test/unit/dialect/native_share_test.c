@@ -5,6 +5,7 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
+#include "failing_heap.h"
 #include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
@@ -22,75 +23,58 @@ TEST(an_acquire_says_all_its_arguments)
     .ttl_ms = 30000, .waits = true, .nonce = UINT64_MAX,
     .until_us = 11, .estimate_us = 12, .min_token = 13,
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_share_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_share_acquire, "1", "dibs:m:{two words}", ANNA, "8",
+  assert_true(RENDERED(native_share_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_share_acquire, "1", "dibs:m:{two words}", ANNA, "8",
               "30000", "11", "13", "12", "r",
               "w18446744073709551615 14 " BERT ":3:99 15 dibs two words");
-  buffer_deinit(&out);
 }
 
 TEST(permits_are_counted_in_the_mode)
 {
   share_call c = { .name = "x", .name_size = 1, .ask = 8, .mode = 'p', .units = 5,
     .ttl_ms = 100, .until_us = -5 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_share_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_native_share_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0",
+  assert_true(RENDERED(native_share_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_native_share_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0",
               "0", "0", "p5", "t 0 - 0 dibs x");
-  buffer_deinit(&out);
 }
 
 TEST(releases_and_cancels_name_the_ask_apart_from_the_token)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_share_release, &here, &out, false, "x", 1, &lease, 123,
+  assert_true(RENDERED(native_share_release, &here, &sent, false, "x", 1, &lease, 123,
                        77));
-  CHECK_WORDS(&out, &script_native_share_release, "1", "dibs:m:{x}", ANNA ":7",
+  CHECK_WORDS(&sent, &script_native_share_release, "1", "dibs:m:{x}", ANNA ":7",
               "1700000000000000", "dibs x", "77", "123");
-  assert_true(RENDERED(native_share_cancel, &here, &out, false, "x", 1, 9, 123, 77));
-  CHECK_WORDS(&out, &script_native_share_cancel, "1", "dibs:m:{x}", ANNA ":9", "123",
+  assert_true(RENDERED(native_share_cancel, &here, &sent, false, "x", 1, 9, 123, 77));
+  CHECK_WORDS(&sent, &script_native_share_cancel, "1", "dibs:m:{x}", ANNA ":9", "123",
               "dibs x", "77");
-  buffer_deinit(&out);
 }
 
 TEST(a_renewal_says_of_each_what_it_is_to_be)
 {
   share_renew_item items[2] = { { "x", 1, &lease, 100, 'r', 0 },
                                 { "{y}", 3, &lease, 0, 'p', 5 } };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_share_renew, &here, &out, false, items, 2, 55));
-  CHECK_WORDS(&out, &script_native_share_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
+  assert_true(RENDERED(native_share_renew, &here, &sent, false, items, 2, 55));
+  CHECK_WORDS(&sent, &script_native_share_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
               ANNA ":7:1700000000000000", "100 r dibs x", ANNA ":7:1700000000000000",
               "0 p dibs {y}", "55");
-  buffer_deinit(&out);
 }
 
 TEST(the_count_is_set_or_forgotten)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET, 5, 77));
-  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "set", "5", "dibs x", "77",
+  assert_true(RENDERED(native_share_set, &here, &sent, false, "x", 1, SHARE_SET, 5, 77));
+  CHECK_WORDS(&sent, &script_native_share_set, "1", "dibs:m:{x}", "set", "5", "dibs x", "77",
               NO_LIMIT);
-  assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET_IF_ABSENT,
+  assert_true(RENDERED(native_share_set, &here, &sent, false, "x", 1, SHARE_SET_IF_ABSENT,
                        5, 77));
-  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "absent", "5", "dibs x", "77",
+  CHECK_WORDS(&sent, &script_native_share_set, "1", "dibs:m:{x}", "absent", "5", "dibs x", "77",
               NO_LIMIT);
-  assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_DELETE, 0,
+  assert_true(RENDERED(native_share_set, &here, &sent, false, "x", 1, SHARE_DELETE, 0,
                        77));
-  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "delete", "0", "dibs x", "77",
+  CHECK_WORDS(&sent, &script_native_share_set, "1", "dibs:m:{x}", "delete", "0", "dibs x", "77",
               NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 TEST(the_longest_calls_fit)
@@ -103,55 +87,38 @@ TEST(the_longest_calls_fit)
     .units = UINT64_MAX, .ttl_ms = INT64_MAX, .waits = true, .until_us = INT64_MAX,
     .estimate_us = INT64_MAX, .min_token = UINT64_MAX, .give_up_us = INT64_MAX,
     .watched = &longest, .watched_renewals = UINT64_MAX };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (share_renew_item){ name, sizeof(name), &longest, INT64_MAX, 'r', 0 };
-  assert_true(RENDERED(native_share_acquire, &far, &out, true, &c));
-  assert_true(RENDERED(native_share_release, &far, &out, true, name, sizeof(name),
+  assert_true(RENDERED(native_share_acquire, &far, &sent, true, &c));
+  assert_true(RENDERED(native_share_release, &far, &sent, true, name, sizeof(name),
                        &longest, INT64_MAX, INT64_MAX));
-  assert_true(RENDERED(native_share_cancel, &far, &out, true, name, sizeof(name),
+  assert_true(RENDERED(native_share_cancel, &far, &sent, true, name, sizeof(name),
                        UINT64_MAX, INT64_MAX, INT64_MAX));
-  assert_true(RENDERED(native_share_renew, &far, &out, true, items, RENEW_BATCH_MAX,
+  assert_true(RENDERED(native_share_renew, &far, &sent, true, items, RENEW_BATCH_MAX,
                        INT64_MAX));
-  assert_true(RENDERED(native_share_set, &far, &out, true, name, sizeof(name),
+  assert_true(RENDERED(native_share_set, &far, &sent, true, name, sizeof(name),
                        SHARE_SET_IF_ABSENT, UINT64_MAX, INT64_MAX));
-  buffer_deinit(&out);
-}
-
-static void *refuse_allocation(size_t bytes, void *data)
-{
-  (void)bytes;
-  (void)data;
-  return NULL;
-}
-
-static void *refuse_growth(void *old, size_t bytes, void *data)
-{
-  (void)old;
-  (void)bytes;
-  (void)data;
-  return NULL;
 }
 
 TEST(refused_memory_leaves_nothing_in_the_buffer)
 {
-  const memory refusing = { refuse_allocation, refuse_growth, plain_release, NULL };
+  failing_heap heap = { .fail_at = 1, .keeps_failing = true };
+  memory refusing = FAILING_HEAP_AS(memory, &heap);
   share_call c = { .name = "x", .name_size = 1, .ask = 8, .mode = 'w', .ttl_ms = 100 };
   share_renew_item item = { "x", 1, &lease, 100, 'w', 0 };
-  buffer out;
+  buffer none;
 
-  buffer_init(&out, &refusing);
-  assert_false(RENDERED(native_share_acquire, &here, &out, false, &c));
-  assert_false(RENDERED(native_share_release, &here, &out, false, "x", 1, &lease, 0, 77));
-  assert_false(RENDERED(native_share_cancel, &here, &out, false, "x", 1, 9, 0, 0));
-  assert_false(RENDERED(native_share_renew, &here, &out, false, &item, 1, 0));
-  assert_false(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET, 1, 0));
-  assert_int_equal(buffer_size(&out), 0);
-  buffer_deinit(&out);
+  buffer_init(&none, &refusing);
+  assert_false(RENDERED(native_share_acquire, &here, &none, false, &c));
+  assert_false(RENDERED(native_share_release, &here, &none, false, "x", 1, &lease, 0, 77));
+  assert_false(RENDERED(native_share_cancel, &here, &none, false, "x", 1, 9, 0, 0));
+  assert_false(RENDERED(native_share_renew, &here, &none, false, &item, 1, 0));
+  assert_false(RENDERED(native_share_set, &here, &none, false, "x", 1, SHARE_SET, 1, 0));
+  assert_int_equal(buffer_size(&none), 0);
+  buffer_deinit(&none);
 }
 
 /* ---- answers ---- */
@@ -282,4 +249,4 @@ TEST(setting_answers_whether_it_was_done_and_the_count)
   }
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

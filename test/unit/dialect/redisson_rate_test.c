@@ -17,56 +17,45 @@ static const rate_call api = { .name = "api", .name_size = 3, .permits = 3, .id 
 
 TEST(each_call_says_all_its_keys)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(rate_acquire, &here, &out, false, &api));
-  CHECK_WORDS(&out, &script_redisson_rate_acquire, "5", "api", "{api}:value",
+  assert_true(RENDERED(rate_acquire, &here, &sent, false, &api));
+  CHECK_WORDS(&sent, &script_redisson_rate_acquire, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
               "0123456789abcdef", NO_LIMIT);
-  assert_true(RENDERED(rate_cancel, &here, &out, false, &api));
-  CHECK_WORDS(&out, &script_redisson_rate_cancel, "5", "api", "{api}:value",
+  assert_true(RENDERED(rate_cancel, &here, &sent, false, &api));
+  CHECK_WORDS(&sent, &script_redisson_rate_cancel, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
               "0123456789abcdef");
-  assert_true(RENDERED(rate_look, &here, &out, false, &api));
-  CHECK_WORDS(&out, &script_redisson_rate_look, "5", "api", "{api}:value",
+  assert_true(RENDERED(rate_look, &here, &sent, false, &api));
+  CHECK_WORDS(&sent, &script_redisson_rate_look, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID);
-  buffer_deinit(&out);
 }
 
 TEST(changes_say_where_their_answer_is_kept)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(rate_set, &here, &out, false, &api));
-  CHECK_WORDS(&out, &script_redisson_rate_set, "6", "api", "{api}:value", "{api}:value:" UUID,
+  assert_true(RENDERED(rate_set, &here, &sent, false, &api));
+  CHECK_WORDS(&sent, &script_redisson_rate_set, "6", "api", "{api}:value", "{api}:value:" UUID,
               "{api}:permits", "{api}:permits:" UUID, "dibs:r:{api}:" ANNA ":7", "10", "1000",
               "5000", "1", "u", NO_LIMIT);
-  assert_true(RENDERED(rate_release, &here, &out, false, &api));
-  CHECK_WORDS(&out, &script_redisson_rate_release, "6", "api", "{api}:value",
+  assert_true(RENDERED(rate_release, &here, &sent, false, &api));
+  CHECK_WORDS(&sent, &script_redisson_rate_release, "6", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
               "dibs:r:{api}:" ANNA ":7", "3", NO_LIMIT);
-  assert_true(RENDERED(rate_delete, &here, &out, false, &api));
-  CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "api", "{api}:value",
+  assert_true(RENDERED(rate_delete, &here, &sent, false, &api));
+  CHECK_WORDS(&sent, &script_redisson_rate_delete, "6", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
               "dibs:r:{api}:" ANNA ":7", NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 TEST(a_name_with_an_open_brace_gets_none)
 {
   rate_call c = api;
-  buffer out;
 
   c.name = "{t}api";
   c.name_size = 6;
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(rate_delete, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "{t}api", "{t}api:value",
+  assert_true(RENDERED(rate_delete, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_rate_delete, "6", "{t}api", "{t}api:value",
               "{t}api:value:" UUID, "{t}api:permits", "{t}api:permits:" UUID,
               "dibs:r:{t}api:" ANNA ":7", NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 TEST(in_cluster_names_whose_keys_would_part_are_refused)
@@ -90,14 +79,11 @@ TEST(the_longest_names_fit)
   protocol far = { .prefix = "", .client = ANNA };
   rate_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX, .id = id,
                   .rate = UINT64_MAX, .how = 's' };
-  buffer out;
 
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(rate_set, &far, &out, true, &c));
-  assert_true(RENDERED(rate_acquire, &far, &out, true, &c));
-  buffer_deinit(&out);
+  assert_true(RENDERED(rate_set, &far, &sent, true, &c));
+  assert_true(RENDERED(rate_acquire, &far, &sent, true, &c));
 }
 
 static rate_answer answer_of(const char *bytes)
@@ -168,4 +154,4 @@ TEST(changes_and_looks_are_read)
   resp_reply_free(r);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

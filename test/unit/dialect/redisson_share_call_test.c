@@ -59,24 +59,21 @@ TEST(readers_and_writers_ask_by_one_script)
   share_call c = { .name = "x y", .name_size = 3, .ask = 8, .mode = 'r', .units = 1,
                    .ttl_ms = 30000, .waits = true, .until_us = 11, .min_token = 13 };
   protocol on_a_quorum = here;
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(here.dialect->share_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_rw_acquire, "3", "x y", "dibs:over:{x y}:" UUID ":8",
+  assert_true(RENDERED(here.dialect->share_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_rw_acquire, "3", "x y", "dibs:over:{x y}:" UUID ":8",
               "{x y}:" UUID ":8:rwlock_timeout:1", UUID ":8", "30000", "11", "w r", "13");
   on_a_quorum.is_voter = true;
-  assert_true(RENDERED(on_a_quorum.dialect->share_acquire, &on_a_quorum, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_rw_acquire, "4", "x y", "dibs:over:{x y}:" UUID ":8",
+  assert_true(RENDERED(on_a_quorum.dialect->share_acquire, &on_a_quorum, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_rw_acquire, "4", "x y", "dibs:over:{x y}:" UUID ":8",
               "{x y}:" UUID ":8:rwlock_timeout:1", "dibs:token:{x y}", UUID ":8", "30000",
               "11", "w r", "13");
   c.name = "a{b";
   c.mode = 'w';
   c.waits = false;
-  assert_true(RENDERED(here.dialect->share_acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_rw_acquire, "3", "a{b", "dibs:over:a{b:" UUID ":8",
+  assert_true(RENDERED(here.dialect->share_acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_rw_acquire, "3", "a{b", "dibs:over:a{b:" UUID ":8",
               "a{b:" UUID ":8:rwlock_timeout:1", UUID ":8", "30000", "11", "t w", "13");
-  buffer_deinit(&out);
 }
 
 TEST(permits_name_their_semaphore_and_how_they_are_taken)
@@ -84,70 +81,60 @@ TEST(permits_name_their_semaphore_and_how_they_are_taken)
   share_call c = { .name = "x", .name_size = 1, .ask = 1, .mode = 'p', .units = 5,
                    .ttl_ms = 100, .waits = true };
   protocol bert = here;
-  buffer out;
 
   memcpy(bert.client, BERT, sizeof(bert.client));
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(bert.dialect->share_acquire, &bert, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_permits_acquire, "4", "x",
+  assert_true(RENDERED(bert.dialect->share_acquire, &bert, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_permits_acquire, "4", "x",
               "dibs:over:{x}:04104104-1041-0410-4104-104104104104:1", "{x}:timeout",
               "dibs:taken:{x}:04104104-1041-0410-4104-104104104104:1",
               "\x04\x10\x41\x04\x10\x41\x04\x10\x41\x04\x10\x40\x04\x10\x41\x04", "100", "0",
               "w p 5", "0", "PUBLISH", "redisson_sc:{x}");
   c.kind = LOCK_COUNTER;
   bert.has_tags = bert.has_sharded_channels = true;
-  assert_true(RENDERED(bert.dialect->share_acquire, &bert, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_permits_acquire, "4", "x",
+  assert_true(RENDERED(bert.dialect->share_acquire, &bert, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_permits_acquire, "4", "x",
               "dibs:over:{x}:04104104-1041-0410-4104-104104104104:1", "{x}:timeout",
               "dibs:taken:{x}:04104104-1041-0410-4104-104104104104:1",
               "\x04\x10\x41\x04\x10\x41\x04\x10\x41\x04\x10\x40\x04\x10\x41\x04", "100", "0",
               "w u 5", "0", "SPUBLISH", "redisson_sc:{x}");
-  buffer_deinit(&out);
 }
 
 /* What a release says is given back, and for how many ms it is remembered. */
-static void expect_ending(buffer *out, const char *ms, const char *what)
+static void expect_ending(const char *ms, const char *what)
 {
   resp_reply *r;
 
-  assert_true(buffer_append(out, "", 1));
-  r = reply_of(buffer_bytes(out));
+  assert_true(buffer_append(&sent, "", 1));
+  r = reply_of(buffer_bytes(&sent));
   assert_string_equal(resp_child(r, resp_root(r), 10)->bytes, what);
   assert_string_equal(resp_child(r, resp_root(r), 11)->bytes, ms);
   resp_reply_free(r);
-  buffer_clear(out);
+  buffer_clear(&sent);
 }
 
 TEST(what_is_taken_without_a_lease_is_remembered_longer)
 {
   share_ending e = { .name = "x", .name_size = 1, .lease = lease, .units = 5,
                      .ttl_ms = 30001, .estimate_us = 1000000 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(here.dialect->share_release, &here, &out, false, &e));
-  expect_ending(&out, "0", "p 5");
+  assert_true(RENDERED(here.dialect->share_release, &here, &sent, false, &e));
+  expect_ending("0", "p 5");
   e.copies_us = 6000000;
-  assert_true(RENDERED(here.dialect->share_cancel, &here, &out, false, &e));
-  expect_ending(&out, "5001", "p 5");
+  assert_true(RENDERED(here.dialect->share_cancel, &here, &sent, false, &e));
+  expect_ending("5001", "p 5");
   e.kind = LOCK_COUNTER;
-  assert_true(RENDERED(here.dialect->share_release, &here, &out, false, &e));
-  expect_ending(&out, "40001", "u 5");
-  assert_true(RENDERED(here.dialect->share_cancel, &here, &out, false, &e));
-  expect_ending(&out, "5001", "p 5");
-  buffer_deinit(&out);
+  assert_true(RENDERED(here.dialect->share_release, &here, &sent, false, &e));
+  expect_ending("40001", "u 5");
+  assert_true(RENDERED(here.dialect->share_cancel, &here, &sent, false, &e));
+  expect_ending("5001", "p 5");
 }
 
 TEST(a_count_is_set_with_its_channel)
 {
-  buffer out;
-
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(here.dialect->share_set, &here, &out, false, "x", 1, SHARE_SET_IF_ABSENT,
+  assert_true(RENDERED(here.dialect->share_set, &here, &sent, false, "x", 1, SHARE_SET_IF_ABSENT,
                        4, 0));
-  CHECK_WORDS(&out, &script_redisson_share_set, "2", "x", "{x}:timeout", "absent", "4",
+  CHECK_WORDS(&sent, &script_redisson_share_set, "2", "x", "{x}:timeout", "absent", "4",
               "PUBLISH", "redisson_sc:{x}", NO_LIMIT);
-  buffer_deinit(&out);
 }
 
 TEST(channels_are_those_of_the_kind)
@@ -171,15 +158,12 @@ TEST(the_longest_renewals_fit)
   static char name[NAME_MAX_BYTES];
   share_renew_item items[RENEW_BATCH_MAX];
   lease_id last = { .client = ANNA, .ask = UINT64_MAX, .token = UINT64_MAX };
-  buffer out;
 
   memset(name, 'n', sizeof(name));
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (share_renew_item){ name, sizeof(name), &last, INT64_MAX, 'p', UINT64_MAX };
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(here.dialect->share_renew, &here, &out, true, items, RENEW_BATCH_MAX,
+  assert_true(RENDERED(here.dialect->share_renew, &here, &sent, true, items, RENEW_BATCH_MAX,
                        INT64_MAX));
-  buffer_deinit(&out);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)

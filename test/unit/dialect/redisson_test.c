@@ -71,23 +71,20 @@ TEST(an_ask_names_what_its_kind_needs)
 {
   acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .waits = true,
                      .until_us = 99, .min_token = 5 };
-  buffer out;
 
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(here.dialect->acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_acquire, "2", "n", "dibs:over:{n}:" UUID ":7", UUID ":7",
+  assert_true(RENDERED(here.dialect->acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_acquire, "2", "n", "dibs:over:{n}:" UUID ":7", UUID ":7",
               "30000", "99", "w lock", "5");
   c.kind = LOCK_FAIR;
   c.waits = false;
-  assert_true(RENDERED(here.dialect->acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_acquire, "4", "n", "dibs:over:{n}:" UUID ":7",
+  assert_true(RENDERED(here.dialect->acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_acquire, "4", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "30000", "99",
               "t fair", "5");
   c.kind = LOCK_FENCED;
-  assert_true(RENDERED(here.dialect->acquire, &here, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
+  assert_true(RENDERED(here.dialect->acquire, &here, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_token:{n}", UUID ":7", "30000", "99", "t fenced", "5");
-  buffer_deinit(&out);
 }
 
 /* The last token is kept beside the lock, for who comes next. */
@@ -96,39 +93,33 @@ TEST(on_a_quorum_an_ask_names_the_last_token)
   acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .min_token = 5 };
   lease_id lease = { .client = CLIENT, .ask = 7, .token = 900 };
   protocol voter = here;
-  buffer out;
 
   voter.is_voter = true;
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(voter.dialect->acquire, &voter, &out, false, &c));
-  CHECK_WORDS(&out, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
+  assert_true(RENDERED(voter.dialect->acquire, &voter, &sent, false, &c));
+  CHECK_WORDS(&sent, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
               "dibs:token:{n}", UUID ":7", "30000", "0", "t lock", "5");
-  assert_true(RENDERED(voter.dialect->raise, &voter, &out, false, "n", 1, &lease, 1000));
-  CHECK_WORDS(&out, &script_redisson_raise, "2", "n", "dibs:token:{n}", UUID ":7", "1000");
-  assert_true(RENDERED(voter.dialect->share_raise, &voter, &out, false, "a{b}", 4, &lease,
+  assert_true(RENDERED(voter.dialect->raise, &voter, &sent, false, "n", 1, &lease, 1000));
+  CHECK_WORDS(&sent, &script_redisson_raise, "2", "n", "dibs:token:{n}", UUID ":7", "1000");
+  assert_true(RENDERED(voter.dialect->share_raise, &voter, &sent, false, "a{b}", 4, &lease,
                        1001));
-  CHECK_WORDS(&out, &script_redisson_raise, "2", "a{b}", "dibs:token:a{b}", UUID ":7", "1001");
-  buffer_deinit(&out);
+  CHECK_WORDS(&sent, &script_redisson_raise, "2", "a{b}", "dibs:token:a{b}", UUID ":7", "1001");
 }
 
 TEST(a_release_says_how_it_is_told)
 {
   protocol cluster = here;
   lease_id lease = { .client = CLIENT, .ask = 7, .token = 1 };
-  buffer out;
 
   cluster.has_tags = cluster.has_sharded_channels = true;
-  buffer_init(&out, &reader_heap);
-  assert_true(RENDERED(here.dialect->release, &here, &out, false, "n", 1, &lease, 0, 1000000));
-  CHECK_WORDS(&out, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
+  assert_true(RENDERED(here.dialect->release, &here, &sent, false, "n", 1, &lease, 0, 1000000));
+  CHECK_WORDS(&sent, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "0", "PUBLISH",
               "redisson_lock__channel:{n}");
-  assert_true(RENDERED(cluster.dialect->release, &cluster, &out, false, "n", 1, &lease, 3000000,
+  assert_true(RENDERED(cluster.dialect->release, &cluster, &sent, false, "n", 1, &lease, 3000000,
                        1000000));
-  CHECK_WORDS(&out, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
+  CHECK_WORDS(&sent, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "2001",
               "SPUBLISH", "redisson_lock__channel:{n}");
-  buffer_deinit(&out);
 }
 
 /* ---- inspections ---- */
@@ -191,4 +182,4 @@ TEST(what_is_no_inspection_is_refused)
   assert_false(inspect_of("*5\r\n:100\r\n:0\r\n:1\r\n:0\r\n:99999\r\n", &a));
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)
