@@ -294,6 +294,7 @@ static void ask_ended(const dibs_error *error, dibs_hold *hold, void *data)
 void live_ask_begin(struct live_ask *a, dibs_client *client, const char *name,
                     const dibs_lock_options *options)
 {
+  live_ask_init(a);
   live_expect(client, dibs_lock_async(client, name, options, ask_ended, a, &a->request),
               DIBS_OK);
 }
@@ -303,6 +304,7 @@ void live_ask_begin_as(struct live_ask *a, dibs_client *client, char mode, const
 {
   dibs_status status;
 
+  live_ask_init(a);
   if (mode == 'r')
     status = dibs_acquire_async(client, DIBS_READ(name), options, ask_ended, a, &a->request);
   else if (mode == 'w')
@@ -316,6 +318,7 @@ void live_ask_begin_as(struct live_ask *a, dibs_client *client, char mode, const
 void live_ask_begin_many(struct live_ask *a, dibs_client *client, const char *const *names,
                          size_t count, const dibs_lock_options *options)
 {
+  live_ask_init(a);
   live_expect(client,
               acquire_names_async(client, names, count, options, ask_ended, a,
                                   &a->request), DIBS_OK);
@@ -403,6 +406,12 @@ void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
                "told lost while the state says otherwise");
   atomic_store(&seen->why, (int)loss->why);
   (void)atomic_fetch_add(&seen->count, 1);
+}
+
+void live_report_loss(dibs_lock_options *o, struct live_loss *loss)
+{
+  o->on_lost = live_on_lost;
+  o->on_lost_data = loss;
 }
 
 static bool is_lost(void *data)

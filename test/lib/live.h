@@ -94,6 +94,7 @@ struct live_ask {
   int callbacks;                  /* must become 1, and stay so */
 };
 
+/* For a request that the test makes itself. */
 void live_ask_init(struct live_ask *a);
 /* Assert: it is begun. */
 void live_ask_begin(struct live_ask *a, dibs_client *client, const char *name,
@@ -125,7 +126,7 @@ bool live_has_ended(void *ending);               /* for live_until() */
 /* Assert: it ended so, once. */
 void live_expect_ending(struct live_ending *e, dibs_status status);
 
-/* ---- losses: give live_on_lost and one of these to dibs_lock_options ---- */
+/* ---- losses: live_report_loss() gives live_on_lost and one of these to the options ---- */
 
 struct live_loss {
   _Atomic int count;
@@ -135,6 +136,7 @@ struct live_loss {
 };
 
 void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *live_loss);
+void live_report_loss(dibs_lock_options *o, struct live_loss *loss);
 bool live_loss_wait(struct live_loss *loss, int limit_ms);
 
 /* ---- events of a client: give live_on_event and one of these to dibs_options ---- */

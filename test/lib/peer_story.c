@@ -26,8 +26,7 @@ struct peer *peer_queued(struct wish w)
 {
   struct peer *p = peer_asked(w);
 
-  peer_expect(p, "acquire dibs:m:{n} 1 w");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire dibs:m:{n} 1 w", "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "acquire dibs:m:{n} 1 w");
   peer_answer(p, "[3 %lld 30000 30000 '" PEER_OTHER ":9:50 0 0]", peer_server_us(p));

@@ -73,7 +73,6 @@ static void crowd_begin(struct crowd *c, const char *url,
   c->hold = live_lock(c->holder, c->queue, TTL_MS);
   o.flags = DIBS_LOCK_NO_OWNER;
   for (int i = 0; i < WAITERS; i++) {
-    live_ask_init(&c->waiters[i]);
     live_ask_begin(&c->waiters[i], c->clients[i % CLIENTS], c->queue, &o);
   }
   for (int i = 0; i < CLIENTS; i++) {

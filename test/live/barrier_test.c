@@ -329,7 +329,6 @@ TEST(who_may_not_hear_the_channel_asks_and_passes)
   expect_arrived("mute", 1);
   /* Its inbox is not the worse for it: locks are handed over by message. */
   hold = live_lock(other, "mute", 30000);
-  live_ask_init(&ask);
   live_ask_begin(&ask, far, "mute", &o);
   live_expect_waiters(live_server, "mute", 1);
   released_at = live_now_ms();

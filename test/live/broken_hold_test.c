@@ -129,7 +129,6 @@ static void crowd_begin(crowd *c, const kind *k, const dibs_lock_options *o)
   if (k->beside == READER)
     live_expect(other, dibs_acquire(other, DIBS_READ(k->name), o, &c->reader), DIBS_OK);
   if (k->beside == WAITER) {
-    live_ask_init(&c->waiter);
     live_ask_begin(&c->waiter, other, k->name, o);
     assert_true(live_until(LIVE_LONG_MS, has_asked_twice, &before));
   }
@@ -157,8 +156,7 @@ static void take(taken *t, const kind *k)
 
   *t = (taken){ .kind = k };
   o.flags = k->flags;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &t->loss;
+  live_report_loss(&o, &t->loss);
   live_expect(holder, k->take(k->name, &o, &t->hold), DIBS_OK);
   if (k->take != many || live_server_count() == 1)
     live_expect_ok(dibs_hold_token(t->hold, t->token, sizeof(t->token)));

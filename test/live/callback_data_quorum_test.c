@@ -94,10 +94,8 @@ TEST(asynchronous_locks_of_a_quorum_free_their_data_once)
   struct live_ask first, second, third;
   dibs_lock_options o;
 
-  live_ask_init(&first);
   live_ask_begin(&first, client, "x", options_of(&o, TTL_MS, DIBS_FOREVER));
   (void)live_ask_granted(&first, LIVE_LONG_MS);
-  live_ask_init(&second);
   live_ask_begin(&second, client, "x", options_of(&o, TTL_MS, DIBS_FOREVER));
   live_expect_ok(dibs_request_cancel(second.request));
   assert_true(live_ask_wait(&second, LIVE_LONG_MS));

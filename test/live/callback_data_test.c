@@ -159,10 +159,8 @@ TEST(an_asynchronous_lock_frees_its_data_once)
   struct live_ask first, second, third, fourth;
   dibs_lock_options o;
 
-  live_ask_init(&first);
   live_ask_begin(&first, client, "x", options_of(&o, TTL_MS, DIBS_FOREVER));
   (void)live_ask_granted(&first, LIVE_LONG_MS);
-  live_ask_init(&second);
   live_ask_begin(&second, client, "x", options_of(&o, TTL_MS, 0));
   assert_true(live_ask_wait(&second, LIVE_LONG_MS));
   assert_int_equal(second.status, DIBS_TIMED_OUT);
@@ -174,7 +172,6 @@ TEST(an_asynchronous_lock_frees_its_data_once)
   live_ask_begin(&third, client, "x", &o);
   assert_true(live_ask_wait(&third, LIVE_LONG_MS));
   assert_int_equal(third.status, DIBS_CANCELLED);
-  live_ask_init(&fourth);
   live_ask_begin(&fourth, client, "x", options_of(&o, TTL_MS, DIBS_FOREVER));
   live_expect_ok(dibs_release_async(first.hold, NULL, NULL));
   (void)live_ask_granted(&fourth, LIVE_LONG_MS);

@@ -68,7 +68,6 @@ static bool cancelled_after(enum test_direction d, long bytes)
   struct live_ask ask;
   bool was_cut;
 
-  live_ask_init(&ask);
   live_ask_begin(&ask, client, "acquire", &o);
   while (!(was_cut = test_proxy_wait_for_cuts(proxy, cuts + 1, 0)) &&
          !live_ask_is_over(&ask))
@@ -148,7 +147,6 @@ TEST(a_cancelled_waiter_leaves_the_queue)
   dibs_lock_options o = live_lock_options(5000, 0);
   struct live_ask ask;
 
-  live_ask_init(&ask);
   assert_int_equal(dibs_canceller_new(&o.cancel), DIBS_OK);
   live_ask_begin(&ask, client, "queue", &o);
   live_expect_waiters(live_server, "queue", 1);

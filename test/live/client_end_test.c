@@ -199,7 +199,6 @@ TEST(a_standby_takes_over_after_a_lease_of_a_second)
   {
     struct live_ask ask;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, other, "standby", &o);
     live_expect_waiters(live_server, "standby", 1);
     assert_int_equal(kill(child, SIGKILL), 0);

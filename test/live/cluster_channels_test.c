@@ -49,7 +49,6 @@ static void wait_behind(const char *name, struct live_ask *ask)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
-  live_ask_init(ask);
   live_ask_begin(ask, b, name, &o);
   live_expect_waiters(test_cluster_member(cluster, test_cluster_owner(
     cluster, test_cluster_slot_of(cluster, name))), name, 1);
@@ -87,7 +86,6 @@ TEST(a_waiter_is_woken_after_its_slot_moved)
   second = live_lock(a, other, TTL_MS);
   wait_behind(name, &before);
   test_cluster_move_begin(cluster, SLOT, to);
-  live_ask_init(&during);
   live_ask_begin(&during, b, other, &o);
   (void)test_cluster_move_keys(cluster, SLOT, to, -1);
   test_cluster_move_finish(cluster, SLOT, to);

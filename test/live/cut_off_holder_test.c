@@ -49,8 +49,7 @@ static void take_all(dibs_client *client, const char *stem)
   memset(all, 0, sizeof(all));
   for (int i = 0; i < HOLDS; i++) {
     (void)snprintf(all[i].name, sizeof(all[i].name), "%s:%d", stem, i);
-    o.on_lost = live_on_lost;
-    o.on_lost_data = &all[i].loss;
+    live_report_loss(&o, &all[i].loss);
     all[i].hold = live_lock_with(client, all[i].name, &o);
     all[i].fd = dibs_hold_fd(all[i].hold);
     assert_true(all[i].fd >= 0);
@@ -199,8 +198,7 @@ TEST(a_loss_is_no_loss_when_the_server_comes_back_in_time)
   dibs_hold *hold;
   uint64_t renewed;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "back in time", &o);
   test_proxy_cut(proxy);
   renewed = live_stats(client).renewed;

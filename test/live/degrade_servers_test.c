@@ -154,7 +154,6 @@ TEST(the_servers_are_asked_for_the_name_of_the_call)
   test_server_kill9(live_server);
   lost = live_lock(a, "x", 1000);
   live_refused_beside(lost, live_try(b, "x"), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, name, &o);
   name[0] = 'y';
   test_server_restart(live_server, false);
@@ -188,7 +187,6 @@ TEST(a_lease_keeps_out_locks_of_this_machine)
   test_server_kill9(live_server);
   live_refused(live_try(b, "x"), DIBS_BUSY);
   assert_int_equal(live_try(b, "y"), DIBS_OK);
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
   live_still_waits(&ask, 300);
   assert_int_not_equal(dibs_hold_state(lease), DIBS_HOLD_GONE);
@@ -264,8 +262,7 @@ TEST(it_keeps_out_leases_until_its_release)
   struct live_ask ask;
 
   test_proxy_refuse(proxy, true);
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(c, "x", &o);
   assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
   assert_true(live_until(LIVE_LONG_MS, is_up, b));
@@ -275,7 +272,6 @@ TEST(it_keeps_out_leases_until_its_release)
   live_expect_refused(b, dibs_lock(b, "x", &brief, &none), DIBS_TIMED_OUT);
   live_expect_refused(b, dibs_acquire(b, DIBS_READ("x"), &brief, &none), DIBS_TIMED_OUT);
   brief.wait_ms = LIVE_LONG_MS;
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &brief);
   live_still_waits(&ask, 300);
   test_proxy_refuse(proxy, false);
@@ -330,7 +326,6 @@ TEST(the_lock_of_a_file_that_was_removed_is_none)
   test_server_kill9(live_server);
   live_expect_free(b, "y", LIVE_LONG_MS);  /* on this machine: it knows of the outage */
   first = live_lock(a, "x", TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
   live_still_waits(&ask, 500);             /* it has tried */
   remove_files();
@@ -350,8 +345,7 @@ TEST(it_is_lost_within_a_bounded_time)
   char why[128];
 
   test_server_kill9(live_server);
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   outer = live_lock_with(a, "x", &o);
   o.on_lost = NULL;
   inner = live_lock_with(a, "x", &o);
@@ -420,8 +414,7 @@ TEST(or_is_lost_if_another_process_has_the_new_file)
 
   remove_files();
   assert_true(live_until(LIVE_LONG_MS, is_up, a));
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   lease = live_lock_with(a, "x", &o);
   assert_true(file_find(path));
   (void)snprintf(other, sizeof(other), "%s.new", path);

@@ -81,7 +81,6 @@ TEST(who_waits_is_granted_after_the_release)
   struct live_ask ask;
 
   live_refused(live_try(b, "x"), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
   assert_false(live_ask_wait(&ask, 0) && ask.status == DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
@@ -98,8 +97,6 @@ TEST(waiting_ends_in_time_by_cancel_and_by_close)
 
   live_refused(live_try(b, "x"), DIBS_BUSY);
   live_expect_refused(b, dibs_lock(b, "x", &o, &none), DIBS_TIMED_OUT);
-  live_ask_init(&cancelled);
-  live_ask_init(&closed);
   live_ask_begin(&cancelled, b, "x", &forever);
   live_ask_begin(&closed, b, "x", &forever);
   assert_int_equal(dibs_request_cancel(cancelled.request), DIBS_OK);
@@ -135,8 +132,7 @@ TEST(a_fixed_lease_ends)
   dibs_hold *hold;
 
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(a, "x", &o);
   is_local(hold);
   assert_true(dibs_hold_valid_ms(hold) <= 300);
@@ -263,8 +259,7 @@ TEST(a_hold_is_lost_when_a_server_answers)
   dibs_hold *hold, *other;
   uint64_t fence;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(a, "x", &o);
   is_local(hold);
   fence = dibs_hold_fence(hold);
@@ -296,7 +291,6 @@ TEST(who_waits_then_waits_at_the_server)
   struct live_ask ask;
 
   live_refused(live_try(b, "x"), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
   test_server_restart(live_server, false);
   hold = live_ask_granted(&ask, LIVE_LONG_MS);

@@ -56,8 +56,7 @@ static void is_taken_early_and_told(const struct place *p)
   dibs_hold *early = NULL, *hold;
   uint64_t fence;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(p->a, "early", &o);
   fence = dibs_hold_fence(hold);
   test_server_clock_shift(p->server, HOUR_MS);

@@ -57,7 +57,6 @@ static inline void expect_turns(int rounds, int ttl_ms, int soon_ms)
     struct live_ask ask;
 
     live_refused(live_try(next, "turns"), DIBS_BUSY);
-    live_ask_init(&ask);
     live_ask_begin(&ask, next, "turns", &o);
     live_expect_ok(dibs_release(hold));
     hold = live_ask_granted(&ask, soon_ms);

@@ -149,7 +149,6 @@ TEST(a_forged_loss_ends_no_hold)
   dibs_hold *hold = live_lock(holder, "xx", TTL_MS), *next;
   uint64_t token = dibs_hold_fence(hold) / FENCE_STEP;
 
-  live_ask_init(&ask);
   live_ask_begin(&ask, holder, "xx", &o);        /* it listens from now on */
   assert_true(live_until(LIVE_LONG_MS, has_inbox, NULL));
   forge("lost", token, "", "xx");
@@ -216,7 +215,6 @@ static void hold_beside_one_who_knows(char mode)
 
   if (mode == 'p')
     live_expect_ok(dibs_semaphore_set(other, dibs_text("xx"), 2, 0, NULL));
-  live_ask_init(&ask);
   live_ask_begin(&ask, holder, "elsewhere", &o);
   assert_true(live_until(LIVE_LONG_MS, has_waiter, "elsewhere"));
   live_expect_ok(take(holder, mode, false, &hold));

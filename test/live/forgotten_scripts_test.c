@@ -77,8 +77,6 @@ TEST(waiting_and_leaving_survive_a_flush)
   dibs_hold *hold = live_lock(other, "queue", 60000);
   struct live_ask stays, leaves;
 
-  live_ask_init(&stays);
-  live_ask_init(&leaves);
   flush();
   live_ask_begin(&stays, client, "queue", &o);
   live_expect_waiters(live_server, "queue", 1);

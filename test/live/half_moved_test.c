@@ -149,7 +149,6 @@ TEST(a_lease_is_not_lost_to_its_first_waiter)
   struct live_ask ask;
 
   begin();
-  live_ask_init(&ask);
   live_ask_begin(&ask, other, name, &o);
   live_still_waits(&ask, PATIENCE_MS);
   assert_string_equal(at_source("EXISTS dibs:m:{%s}"), "1");

@@ -51,7 +51,6 @@ TEST(a_thousand_waiters_rest)
   int64_t used_us, end;
 
   for (int i = 0; i < WAITERS; i++) {
-    live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], client, "queue", &o);
   }
   live_expect_waiters(live_server, "queue", 1);

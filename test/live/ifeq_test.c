@@ -75,7 +75,6 @@ TEST(a_waiter_gets_it_by_the_script)
 
   needs_ifeq();
   hold = live_lock(client, "queue", 30000);
-  live_ask_init(&ask);
   live_ask_begin(&ask, other, "queue", &options);
   live_expect_waiters(live_server, "queue", 1);
   live_still_waits(&ask, 0);

@@ -109,8 +109,6 @@ TEST(waiters_are_shown_in_order)
   struct live_ask first, second;
   dibs_inspection *seen;
 
-  live_ask_init(&first);
-  live_ask_init(&second);
   live_ask_begin(&first, waiter, "queue", &o);
   live_expect_waiters(live_server, "queue", 1);
   live_ask_begin(&second, admin, "queue", &o);
@@ -254,10 +252,8 @@ TEST(a_broken_lock_is_handed_on_and_its_holder_told)
   dibs_inspection *seen;
   dibs_hold *hold;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(holder, "broken", &o);
-  live_ask_init(&next);
   live_ask_begin(&next, waiter, "broken", &wait);
   live_expect_waiters(live_server, "broken", 1);
   /* Its holder is told at once if it listens, else at its next renewal. */
@@ -286,8 +282,7 @@ TEST(a_listening_holder_hears_of_the_break_at_once)
   dibs_inspection *seen;
 
   live_refused(dibs_lock(holder, "{ear}listen", &soon, &hold), DIBS_TIMED_OUT);
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(holder, "{ear}heard", &o);
   seen = inspect("{ear}heard");
   live_expect(admin, dibs_break(admin, dibs_text("{ear}heard"), seen->lease), DIBS_OK);

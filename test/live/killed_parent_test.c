@@ -132,7 +132,6 @@ TEST(a_killed_waiter_is_passed_over)
 
   process = start(queue_up);
   live_expect_waiters(live_server, "queue", 1);
-  live_ask_init(&ask);
   live_ask_begin(&ask, next, "queue", &o);
   live_expect_waiters(live_server, "queue", 2);
   left = connections() - 2;           /* without its commands and its inbox */

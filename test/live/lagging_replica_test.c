@@ -54,8 +54,7 @@ TEST_WITH(a_holder_that_the_new_primary_does_not_know_is_told_in_one_period,
   uint64_t first_fence;
   int64_t promoted_ms;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   replica_lags();
   first = live_lock_with(a, "account", &o);
   first_fence = dibs_hold_fence(first);
@@ -86,8 +85,7 @@ TEST_WITH(a_holder_that_it_knows_goes_on, setup, teardown)
   uint64_t renewed;
   int64_t end_ms;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   first = live_lock_with(a, "kept", &o);
   assert_true(test_set_wait_in_sync(set, LIVE_LONG_MS));
   (void)fail_over();

@@ -220,7 +220,6 @@ TEST(a_wait_and_its_refusals_say_how_long)
   expect_part(line, "level=warning ");
   assert_true(number_of(line, "waited_ms=") >= 1200);
   o.wait_ms = LIVE_LONG_MS;
-  live_ask_init(&ask);
   live_ask_begin(&ask, client, "stock", &o);
   live_still_waits(&ask, 1100);
   live_expect_ok(dibs_release(hold));

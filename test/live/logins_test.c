@@ -187,8 +187,7 @@ TEST(passwords_rotate_while_a_lock_is_held)
   uint64_t connects;
   redisContext *admin;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   (void)snprintf(url, sizeof(url), "redis://dana:hunter1@127.0.0.1:%d", test_server_port(s));
   client = live_open(url);
   hold = live_lock_with(client, "rotated", &o);

@@ -104,7 +104,6 @@ TEST(a_place_in_the_queue_is_kept_once)
   struct live_ask ask;
   uint64_t cuts;
 
-  live_ask_init(&ask);
   cuts = lose_next();
   live_ask_begin(&ask, near, "queue", &o);
   expect_lost_since(cuts);
@@ -165,8 +164,7 @@ TEST(a_renewal_whose_answer_was_lost_renews)
   uint64_t cuts, renewed;
   dibs_hold *hold;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(near, "renew", &o);
   renewed = live_stats(near).renewed;
   cuts = lose_next();
@@ -186,7 +184,6 @@ TEST(a_cancel_whose_answer_was_lost_leaves_nothing)
   struct live_ask ask;
   uint64_t cuts;
 
-  live_ask_init(&ask);
   live_ask_begin(&ask, near, "cancel", &o);
   live_expect_waiters(live_server, "cancel", 1);
   cuts = lose_next();

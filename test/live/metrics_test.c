@@ -68,8 +68,7 @@ TEST(a_hold_that_was_broken_is_one_loss)
   dibs_hold *hold;
 
   live_needs_one_server();
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(c, "broken:1", &o);
   assert_int_equal(row_of(c, "broken", DIBS_KIND_MUTEX).holding, 1);
   live_expect_ok(dibs_inspect(other, dibs_text("broken:1"), &seen));
@@ -118,7 +117,6 @@ TEST(what_waits_is_a_gauge)
   struct live_ask asks[2];
 
   for (int i = 0; i < 2; i++) {
-    live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], c, "shared:1", NULL);
   }
   assert_true(live_until(LIVE_LONG_MS, two_wait, c));
@@ -158,7 +156,6 @@ TEST(a_lock_that_lingers_or_waits_is_a_hand_over)
   assert_true(m.handovers[DIBS_HANDOVER_LINGER] > 0);
   assert_int_equal(m.handovers[DIBS_HANDOVER_LINGER], live_stats(c).granted_local);
   hold = live_lock(other, "orders:1", TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin(&ask, c, "orders:1", NULL);
   live_expect_waiters(live_server, "orders:1", 1);
   live_expect_ok(dibs_release(hold));

@@ -126,7 +126,6 @@ static void end_while_it_waits(enum ending how, dibs_status wanted)
   dibs_hold *last = live_lock(b, three[2], TTL_MS);
   struct live_ask ask;
 
-  live_ask_init(&ask);
   live_ask_begin_many(&ask, waiter, three, 3, &o);
   assert_true(live_until(how == BY_TIME ? 1000 : LIVE_LONG_MS, has_the_first, NULL));
   if (how == BY_CANCEL)
@@ -167,7 +166,6 @@ TEST(a_cancel_at_any_moment_leaves_nothing)
     dibs_hold *last = live_lock(b, three[2], TTL_MS);
     struct live_ask ask;
 
-    live_ask_init(&ask);
     live_ask_begin_many(&ask, a, three, 3, &o);
     assert_true(live_until(LIVE_LONG_MS, has_the_first, NULL));
     live_expect(b, dibs_release(last), DIBS_OK);
@@ -190,8 +188,7 @@ TEST(losing_one_of_them_loses_all)
   dibs_hold *hold = NULL;
   int owner = test_cluster_owner(cluster, slots[5]);
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   assert_int_equal(test_server_integer(test_cluster_member(cluster, owner), "DEL %s",
                                        live_key(three[1])), 1);

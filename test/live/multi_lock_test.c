@@ -211,8 +211,7 @@ TEST(losing_one_member_loses_the_set)
   dibs_inspection *in = NULL;
   dibs_hold *hold = NULL;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect_ok(acquire_names(a, names, 2, &o, &hold));
   assert_int_equal(dibs_inspect(b, dibs_text("x2"), &in), DIBS_OK);
   live_expect_ok(dibs_break(b, dibs_text("x2"), in->lease));

@@ -77,7 +77,6 @@ static void a_lock_is_seen_as_long_as_somebody_here_cares(dibs_client *c)
   o.owner_size = 2;
   hold = live_lock_with(c, "one", &o);
   live_expect(c, dibs_lock(c, "one", &o, &inner), DIBS_OK);
-  live_ask_init(&ask);
   live_ask_begin(&ask, c, "one", NULL);
   assert_true(live_until(LIVE_LONG_MS, somebody_waits, c));
   v = look(c, "one");
@@ -168,8 +167,7 @@ TEST(a_lost_lock_is_seen_until_it_is_released)
   dibs_hold *hold;
 
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "short", &o);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(look(client, "short").holds, 0);
@@ -186,7 +184,6 @@ TEST(it_needs_no_server)
 
   options.connect_timeout_ms = LIVE_LONG_MS;
   lonely = live_open_with("unix:///nonexistent/dibs.sock", &options);
-  live_ask_init(&ask);
   live_ask_begin(&ask, lonely, "far", NULL);
   assert_int_equal(look(lonely, "far").state, DIBS_NAME_WAITING);
   assert_int_equal(look(lonely, "far").waiting, 1);

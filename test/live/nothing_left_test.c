@@ -36,7 +36,6 @@ TEST(releases_and_timeouts_and_cancels_leave_nothing)
     (void)snprintf(name, sizeof(name), "mixed-%d", i);
     hold = live_lock(other, name, 60000);
     live_refused(dibs_lock(client, name, &soon, &none), DIBS_TIMED_OUT);
-    live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], client, name, &wait);
     if (i % 2 == 0)
       live_expect_waiters(live_server, name, 1);
@@ -63,7 +62,6 @@ TEST(a_close_releases_and_leaves_at_once)
     (void)live_lock(client, name, 60000);
     (void)snprintf(name, sizeof(name), "theirs-%d", i);
     (void)live_lock(other, name, 60000);
-    live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], client, name, &wait);
     live_expect_waiters(live_server, name, 1);
   }

@@ -109,7 +109,6 @@ TEST(a_waiter_is_granted_what_was_held_in_the_other_spelling)
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_hold *hold = live_lock(holder, "handed", TTL_MS);
 
-  live_ask_init(&a);
   live_ask_begin(&a, other, "{handed}", &o);
   live_still_waits(&a, 100);
   assert_int_equal(dibs_release(hold), DIBS_OK);

@@ -69,7 +69,6 @@ static void names_line_up(void)
   for (long i = 0; i < count; i++) {
     (void)snprintf(name, sizeof(name), "name-%ld", i);
     holds[i] = live_lock_with(holder, name, &take);
-    live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], waiter, name, &wait);
   }
   assert_true(live_until(LIVE_LONG_MS, all_wait, NULL));
@@ -91,7 +90,6 @@ TEST(waiters_of_many_names_share_one_subscription)
   assert_int_equal(lines_with(test_server_command(live_server, "PUBSUB CHANNELS"),
                               dibs_client_id(waiter)), 1);
 
-  live_ask_init(&hasty);
   live_ask_begin(&hasty, waiter, "name-0", &soon);
   assert_true(live_ask_wait(&hasty, LIVE_LONG_MS));
   live_refused(hasty.status, DIBS_TIMED_OUT);
@@ -112,12 +110,10 @@ TEST(a_waiter_that_gives_up_spares_those_behind_it)
   static struct live_ask hasty[20], patient[20];
 
   for (int i = 0; i < 20; i++) {
-    live_ask_init(&patient[i]);
     live_ask_begin(&patient[i], waiter, "one", &wait);
   }
   live_expect_waiters(live_server, "one", 1);
   for (int i = 0; i < 20; i++) {
-    live_ask_init(&hasty[i]);
     live_ask_begin(&hasty[i], waiter, "one", &soon);
   }
   for (int i = 0; i < 20; i++) {

@@ -90,7 +90,6 @@ TEST(a_lock_of_any_peer_is_busy_and_its_end_is_found)
 
     assert_true(peer_takes("shared", values[i], TTL_MS));
     live_refused(live_try(a, "shared"), DIBS_BUSY);
-    live_ask_init(&ask);
     live_ask_begin(&ask, a, "shared", &o);
     live_still_waits(&ask, 50);
     assert_true(peer_lets_go("shared", values[i]));
@@ -111,7 +110,6 @@ TEST(a_lock_without_an_end_is_busy_until_it_is_deleted)
 
   assert_string_equal(test_server_command(server, "SET endless " HEX " NX"), "OK");
   live_refused(live_try(a, "endless"), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "endless", &o);
   live_still_waits(&ask, 300);
   assert_int_equal(test_server_integer(server, "PTTL endless"), -1);
@@ -136,7 +134,6 @@ TEST(who_waits_looks_ever_more_seldom_and_listens)
   struct live_ask ask;
 
   assert_true(peer_takes("patience", HEX, TTL_MS));
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "patience", &o);
   assert_true(live_until(SOON_MS, is_listened_to, "dibs:free:patience"));
   before = live_stats(a).commands;
@@ -170,8 +167,7 @@ TEST(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else)
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(a, "forced", &o);
   assert_int_equal(test_server_integer(server, "DEL forced"), 1);
   assert_true(peer_takes("forced", BASE64, TTL_MS));
@@ -317,7 +313,6 @@ TEST(a_lock_of_redis_py_and_ours_exclude_each_other)
   live_expect(a, dibs_release(hold), DIBS_OK);
   expect_python("print(l.acquire(token='first'))", "True");
   live_refused(live_try(a, "py"), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "py", &o);
   expect_python("l.local.token = b'first'; print(l.extend(5), l.owned())", "True True");
   live_still_waits(&ask, 0);

@@ -105,7 +105,6 @@ TEST(a_majority_of_redsync_is_busy_and_its_end_is_found)
 
   assert_int_equal(peer_takes_where_it_can("theirs"), SERVERS);
   live_refused(live_try(many, "theirs"), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, many, "theirs", &o);
   live_still_waits(&ask, 300);
   for (int i = 0; i < SERVERS; i++)
@@ -123,7 +122,6 @@ TEST(two_clients_take_turns_on_a_majority)
     uint64_t fence = dibs_hold_fence(hold);
     struct live_ask ask;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, i % 2 == 0 ? rival : many, "turns", &o);
     live_expect_ok(dibs_release(hold));
     hold = live_ask_granted(&ask, LIVE_LONG_MS);
@@ -154,8 +152,7 @@ TEST(a_broken_lock_is_lost_with_the_next_renewal)
   dibs_inspection *seen = NULL;
   dibs_hold *hold = NULL;
 
-  options.on_lost = live_on_lost;
-  options.on_lost_data = &loss;
+  live_report_loss(&options, &loss);
   live_expect(many, dibs_lock(many, "stuck", &options, &hold), DIBS_OK);
   live_expect(rival, dibs_inspect(rival, dibs_text("stuck"), &seen), DIBS_OK);
   live_expect(rival, dibs_break(rival, dibs_text("stuck"), seen->lease), DIBS_OK);

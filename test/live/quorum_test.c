@@ -70,8 +70,7 @@ static dibs_hold *listening(struct live_loss *loss)
   dibs_lock_options options = live_lock_options(LIVE_LONG_MS * 4, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  options.on_lost = live_on_lost;
-  options.on_lost_data = loss;
+  live_report_loss(&options, loss);
   live_expect(client, dibs_lock(client, "stuck", &options, &hold), DIBS_OK);
   for (int i = 0; i < SERVERS; i++)
     assert_true(live_until(LIVE_LONG_MS, is_subscribed, test_quorum_server(servers, i)));
@@ -121,7 +120,6 @@ TEST(a_break_of_what_its_client_takes_again_is_unknown)
     dibs_hold *hold = listening(&loss);
     struct live_ask ask;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, client, "stuck", &options);
     lease_seen_by(other, "stuck");
     status = dibs_break(other, dibs_text("stuck"), broken);
@@ -173,7 +171,6 @@ TEST(waiters_are_handed_the_lock_on_with_growing_fences)
     dibs_hold *next;
 
     PROMISE_GROWN(dibs_hold_fence(hold), fence);
-    live_ask_init(&ask);
     live_ask_begin(&ask, i % 2 == 0 ? other : client, "turns", &options);
     assert_int_equal(dibs_release(hold), DIBS_OK);
     next = live_ask_granted(&ask, LIVE_LONG_MS);
@@ -234,7 +231,6 @@ TEST(the_waiters_of_any_queue_server_are_shown)
     uint64_t seen = 0;
     struct live_ask ask;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, other, name, &options);
     while (seen == 0 && live_now_us() < limit) {
       dibs_inspection *in = inspect(name);
@@ -298,8 +294,7 @@ TEST(a_hold_outlives_a_minority_and_is_lost_with_the_majority)
   dibs_lock_options options = live_lock_options(TTL_MS, 0);
   dibs_hold *hold;
 
-  options.on_lost = live_on_lost;
-  options.on_lost_data = &loss;
+  live_report_loss(&options, &loss);
   hold = live_lock_with(client, "kept", &options);
   test_server_kill9(test_quorum_server(servers, 0));
   test_server_kill9(test_quorum_server(servers, 4));

@@ -79,7 +79,6 @@ TEST(names_of_each_node_exclude_and_wake)
     test_cluster_name_on(cluster, i, "each", name, sizeof(name));
     java_locks(name);
     live_refused(live_try(clients[0], name), DIBS_BUSY);
-    live_ask_init(&ask);
     live_ask_begin(&ask, clients[1], name, &o);
     assert_true(live_until(LIVE_LONG_MS, is_heard, name));
     java_unlocks(name);
@@ -96,7 +95,6 @@ TEST(a_waiter_is_woken_after_its_slot_moved)
 
   test_cluster_name_in(SLOT, "moved", name, sizeof(name));
   java_locks(name);
-  live_ask_init(&ask);
   live_ask_begin(&ask, clients[0], name, &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, name));
   test_cluster_move_begin(cluster, SLOT, to);

@@ -107,7 +107,6 @@ TEST(a_lock_of_java_is_busy_and_its_end_wakes_at_once)
 
   java_locks("shared", JAVA, TTL_MS);
   live_refused(try(a, "shared", 0), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "shared", &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, "redisson_lock__channel:{shared}"));
   assert_int_equal(java_unlocks("shared"), 1);
@@ -170,8 +169,7 @@ TEST(a_forced_unlock_is_told_lost_and_releases_nobody_else)
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect(a, dibs_lock(a, "forced", &o, &hold), DIBS_OK);
   (void)java_unlocks("forced");
   java_locks("forced", JAVA, TTL_MS);
@@ -189,9 +187,7 @@ TEST(a_forced_unlock_is_heard_by_who_had_waited)
   struct live_ask ask;
 
   java_locks("heard", JAVA, TTL_MS);
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
-  live_ask_init(&ask);
+  live_report_loss(&o, &loss);
   live_ask_begin(&ask, a, "heard", &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, "redisson_lock__channel:{heard}"));
   (void)java_unlocks("heard");
@@ -220,7 +216,6 @@ TEST(clients_of_ours_exclude_each_other_and_wake_each_other)
   dibs_lock_options o = options_of(0);
   struct live_ask ask;
 
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, "ours", &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, "redisson_lock__channel:{ours}"));
   live_expect(a, dibs_release(hold), DIBS_OK);
@@ -244,7 +239,6 @@ TEST(who_gets_one_of_several_here_has_a_higher_fence)
     live_expect(a, acquire_names(a, names, 2, &o, &all), DIBS_OK);
     PROMISE_GROWN(dibs_hold_fence(all), fence);
     fence = dibs_hold_fence(all);
-    live_ask_init(&ask);
     live_ask_begin(&ask, a, names[i % 2], &o);
     live_expect(a, dibs_release(all), DIBS_OK);
     one = live_ask_granted(&ask, LIVE_LONG_MS);
@@ -318,7 +312,6 @@ TEST(a_cancelled_ask_leaves_nothing)
   dibs_lock_options o = options_of(0);
 
   java_locks("given up", JAVA, TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "given up", &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, "redisson_lock__channel:{given up}"));
   dibs_request_cancel(ask.request);
@@ -370,7 +363,6 @@ TEST(a_fair_waiter_stands_in_the_queue_and_is_told_alone)
   redisReply *queue;
 
   java_locks("fair", JAVA, TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "fair", &o);
   do
     queue = test_server_ask(server, "LRANGE redisson_lock_queue:{fair} 0 -1");
@@ -456,7 +448,6 @@ TEST(each_waiter_of_a_client_has_his_own_place_in_the_queue)
       java_queues("places", OTHER_JAVA, server_ms() + 600000);
       assert_true(live_until(SOON_MS, three_queue, "places"));
     }
-    live_ask_init(&ask[i]);
     live_ask_begin(&ask[i], clients[i], "places", &o);
     assert_true(live_until(SOON_MS, is_behind[i] != NULL ? is_behind[i] : one_queues, "places"));
   }
@@ -524,7 +515,6 @@ TEST(several_are_waited_for_and_the_last_one_s_end_wakes)
   struct live_ask ask;
 
   java_locks("y", JAVA, TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin_many(&ask, a, both, 2, &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, "redisson_lock__channel:{y}"));
   (void)java_unlocks("y");
@@ -539,8 +529,7 @@ TEST(losing_one_of_several_loses_all)
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect(a, acquire_names(a, both, 2, &o, &hold), DIBS_OK);
   (void)java_unlocks("x");
   assert_true(live_loss_wait(&loss, SOON_MS));
@@ -619,7 +608,6 @@ TEST(a_waiter_beside_a_lost_counter_has_a_higher_fence)
 
   assert_string_equal(test_server_command(server, "SET redisson_lock_token:{lost} 100000"), "OK");
   hold = take(a, "lost", DIBS_LOCK_FENCED);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "lost", &o);
   commands = live_stats(a).commands;
   (void)test_server_command(server, "FLUSHALL");
@@ -647,7 +635,6 @@ TEST(who_spins_listens_to_nothing_and_gets_it_soon)
   redisReply *channels;
 
   java_locks("spun", JAVA, TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "spun", &o);
   while (live_now_ms() < until) {
     channels = test_server_ask(server, "PUBSUB CHANNELS redisson_lock__channel:*spun*");

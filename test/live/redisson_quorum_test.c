@@ -209,7 +209,6 @@ TEST(a_majority_of_java_is_busy_and_its_end_wakes)
 
     assert_int_equal(java_locks_where_it_can("theirs"), SERVERS);
     live_refused(live_try(a, "theirs"), DIBS_BUSY);
-    live_ask_init(&ask);
     live_ask_begin(&ask, a, "theirs", &o);
     assert_true(live_until(LIVE_LONG_MS, is_heard, "theirs"));
     live_still_waits(&ask, 50);
@@ -232,7 +231,6 @@ TEST(two_clients_take_turns_and_fences_grow)
     uint64_t fence = dibs_hold_fence(hold);
     struct live_ask ask;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, i % 2 == 0 ? b : a, "turns", &o);
     live_expect_ok(dibs_release(hold));
     hold = live_ask_granted(&ask, LIVE_LONG_MS);
@@ -251,7 +249,6 @@ TEST(readers_share_a_majority_and_writers_do_not)
   live_expect(a, dibs_acquire(a, DIBS_READ("page"), &o, &one), DIBS_OK);
   live_expect(b, dibs_acquire(b, DIBS_READ("page"), &o, &two), DIBS_OK);
   fence = dibs_hold_fence(one);
-  live_ask_init(&ask);
   live_ask_begin_as(&ask, b, 'w', "page", &o);
   live_expect(a, dibs_release(one), DIBS_OK);
   live_still_waits(&ask, 100);
@@ -295,8 +292,7 @@ static dibs_hold *watched(const char *name, struct live_loss *loss)
 {
   dibs_lock_options o = live_lock_options(SHORT_MS, LIVE_LONG_MS);
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = loss;
+  live_report_loss(&o, loss);
   return live_lock_with(a, name, &o);
 }
 

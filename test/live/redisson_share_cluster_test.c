@@ -60,7 +60,6 @@ static int64_t hand_over_ms(char holds, char waits, const char *name, uint32_t f
                  holds == 'r' || holds == 'w' ? "redisson_rwlock" : "redisson_sc", name);
   o.flags = flags;
   live_expect(a, take(a, holds, name, &o, &hold), DIBS_OK);
-  live_ask_init(&ask);
   live_ask_begin_as(&ask, b, waits, name, &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, channel));
   released = live_now_ms();

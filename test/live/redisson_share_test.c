@@ -224,7 +224,6 @@ static void wait_for(struct live_ask *ask, dibs_client *c, char mode, const char
 {
   dibs_lock_options o = options_of(0);
 
-  live_ask_init(ask);
   live_ask_begin_as(ask, c, mode, name, &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, (void *)(uintptr_t)channel));
 }
@@ -410,7 +409,6 @@ TEST(a_writer_goes_on_as_a_reader_and_readers_come_in)
   dibs_lock_options o = options_of(0);
   struct live_ask ask;
 
-  live_ask_init(&ask);
   live_ask_begin_as(&ask, b, 'r', "down", &o);
   live_expect(a, dibs_downgrade(hold), DIBS_OK);
   expect_said(ear, "1");
@@ -450,8 +448,7 @@ static void expect_lost(char mode)
   dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
   dibs_hold *hold = NULL;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect(a, mode == 'r' ? dibs_acquire(a, DIBS_READ("forced"), &o, &hold)
                              : dibs_acquire(a, DIBS_WRITE("forced"), &o, &hold), DIBS_OK);
   java_writes_no_more("forced");
@@ -635,8 +632,7 @@ TEST(a_permit_that_is_taken_away_is_told_lost)
   dibs_hold *hold = NULL;
 
   live_expect(a, dibs_semaphore_set(a, dibs_text("taken"), 3, 0, NULL), DIBS_OK);
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("taken", 2), &o, &hold), DIBS_OK);
   assert_int_equal(number("ZREMRANGEBYRANK {%s}:timeout 1 1", "taken"), 1);
   (void)number("INCRBY %s 1", "taken");
@@ -726,8 +722,7 @@ TEST(plain_permits_never_end_by_themselves)
 
   (void)test_server_command(server, "SET lasting 1");
   o.flags = DIBS_PERMITS_PLAIN;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("lasting", 1), &o, &hold), DIBS_OK);
   (void)test_server_command(server, "CLIENT KILL TYPE normal SKIPME yes");
   while (live_now_ms() < until)
@@ -764,7 +759,6 @@ TEST(who_waits_for_plain_permits_is_woken)
   struct live_ask ask;
 
   (void)test_server_command(server, "SET empty 0");
-  live_ask_init(&ask);
   live_ask_begin_as(&ask, a, '1', "empty", &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, (void *)(uintptr_t)"redisson_sc:{empty}"));
   (void)test_server_integer(server, "PUBLISH redisson_sc:{empty} %lld",

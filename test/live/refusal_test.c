@@ -94,7 +94,6 @@ TEST(a_forbidden_publish_denies_or_still_hands_over)
     live_expect(client, status, DIBS_ERR_DENIED);
     live_expect_words(client, "publish");
   } else {
-    live_ask_init(&ask);
     live_ask_begin(&ask, other, "publish", &wait);
     live_expect_waiters(live_server, "publish", 1);
     status = dibs_release(hold);
@@ -182,8 +181,7 @@ TEST(a_full_server_is_refused_and_still_releases)
   dibs_hold *hold, *none = NULL;
   uint64_t renewed;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "held", &o);
   assert_string_equal(command("CONFIG SET maxmemory 1mb"), "OK");
   live_expect(other, dibs_try_lock(other, "oom", NULL, &none), DIBS_ERR_REFUSED);
@@ -231,7 +229,6 @@ TEST(a_server_without_messages_is_polled_and_warned_of)
   client = live_open_with(test_server_url(s), &with);
   live_expect(client, dibs_lock(client, "polled", &limited, &hold), DIBS_TIMED_OUT);
   o.wait_ms = DIBS_FOREVER;
-  live_ask_init(&ask);
   live_ask_begin(&ask, client, "polled", &o);
   assert_true(live_until(LIVE_LONG_MS, was_warned, &events));
   assert_non_null(strstr(events.warning, "unknown command"));
@@ -260,7 +257,6 @@ TEST(who_may_not_listen_is_warned_with_the_reason)
     with.on_event_data = &events[i];
     clients[i] = open_limited_with("+@all resetchannels", with);
   }
-  live_ask_init(&ask);
   live_ask_begin(&ask, clients[0], "busy", &o);
   live_expect_ok(dibs_observe(clients[1], "leader", NULL, NULL, NULL, &observer));
   for (int i = 0; i < 2; i++) {
@@ -365,8 +361,7 @@ TEST(a_holder_of_an_overwritten_key_is_told_lost)
   struct live_loss loss = { .count = 0 };
   dibs_hold *hold;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "overwritten", &o);
   assert_string_equal(command("DEL dibs:m:{overwritten}"), "1");
   assert_string_equal(command("LPUSH dibs:m:{overwritten} a"), "1");

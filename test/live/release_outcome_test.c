@@ -128,8 +128,7 @@ TEST(a_fixed_lease_that_is_over_tells_so)
   dibs_hold *hold;
 
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "fixed", &o);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
@@ -145,8 +144,7 @@ TEST(a_lost_hold_tells_why_and_is_clean)
   dibs_hold *hold, *thief;
   dibs_status status;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "stolen", &o);
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("stolen")), 1);
   thief = live_lock(other, "stolen", 5000);
@@ -284,8 +282,7 @@ TEST(a_program_that_works_on_after_its_loss_is_not_told_that_no_other_came)
   dibs_hold *hold;
 
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "worked-on", &o);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   another_turn("worked-on");

@@ -31,8 +31,7 @@ static void *cycle(void *data)
   const char *name = data;
   dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   for (long run = live_times(10000.0 / THREADS); run > 0; run--) {
     dibs_hold *hold = NULL;
     dibs_status status = dibs_lock(client, name, &o, &hold);

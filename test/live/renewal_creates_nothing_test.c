@@ -113,8 +113,7 @@ TEST(the_watchdog_never_recreates_a_deleted_lock)
   dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
   dibs_hold *hold;
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "watchdog", &o);
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("watchdog")), 1);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));

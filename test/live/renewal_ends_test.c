@@ -140,8 +140,7 @@ TEST(no_renewal_follows_a_detach_or_a_loss)
   (void)test_server_command(live_server, "ECHO mark:over");
   assert_int_equal(monitor_count(monitor, lease, "mark:over"), 0);
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "dropped", &o);
   lease_of("dropped", lease, sizeof(lease));
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("dropped")), 1);
@@ -166,8 +165,7 @@ TEST(max_hold_ends_a_hold_that_is_never_released)
   dibs_hold *hold;
 
   o.max_hold_ms = 900;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, "capped", &o);
   /* Renewed beyond its ttl, but not beyond the cap. */
   while (live_now_ms() - taken_at < 500) {

@@ -85,8 +85,7 @@ static void one_hold(dibs_client *client, unsigned *seed)
   bool was_gone;
 
   (void)snprintf(name, sizeof(name), "name-%u", rand_r(seed) % NAMES);
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   o.wait_ms = 3000;
   status = dibs_lock(client, name, &o, &hold);
   if (status != DIBS_OK) {

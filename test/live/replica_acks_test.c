@@ -166,7 +166,6 @@ TEST(nobody_else_waits_for_them)
   int64_t began_ms;
 
   pause_replicas(1);
-  live_ask_init(&ask);
   live_ask_begin(&ask, client, "slow", &o);
   began_ms = live_now_ms();
   for (int i = 0; i < 20; i++)

@@ -183,7 +183,6 @@ static void rotated(struct stage *s, void (*rotate)(const struct stage *s))
   dibs_hold *hold = live_lock(s->a, "rotated", TTL_MS);
   struct live_ask ask;
 
-  live_ask_init(&ask);
   live_ask_begin(&ask, s->b, "rotated", &wait);
   live_expect_waiters(s->server, "rotated", 1);
   rotate(s);

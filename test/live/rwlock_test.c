@@ -76,7 +76,6 @@ static void ask_as(struct live_ask *ask, dibs_client *client, char mode, const c
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
-  live_ask_init(ask);
   live_ask_begin_as(ask, client, mode, name, &o);
 }
 

@@ -74,7 +74,6 @@ static void ask(struct live_ask *one, dibs_client *client, char count, const cha
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
-  live_ask_init(one);
   live_ask_begin_as(one, client, count, name, &o);
 }
 
@@ -292,8 +291,7 @@ TEST(permits_are_renewed_and_a_fixed_lease_is_not)
   make("leases", 2);
   live_expect_ok(dibs_acquire(a, DIBS_PERMITS("leases", 1), &o, &kept));
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect_ok(dibs_acquire(a, DIBS_PERMITS("leases", 1), &o, &fixed));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(dibs_hold_state(kept), DIBS_HOLD_HELD);

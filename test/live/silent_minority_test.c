@@ -161,7 +161,6 @@ TEST_WITH(rounds_that_collide_end_with_one_holder, of_5, teardown)
     live_expect(clients[i], live_try(clients[i], "warm"), DIBS_OK);
   }
   for (int i = 0; i < CLIENTS; i++) {
-    live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], clients[i], name, &o);
   }
   for (int done = 0; done < CLIENTS; done++) {

@@ -109,7 +109,6 @@ TEST(what_spring_publishes_on_any_node_is_heard)
   struct live_ask ask;
 
   (void)test_server_command(owner, "SET orders:heard " SPRING " PX %d", TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin(&ask, spring, "heard", &o);
   live_still_waits(&ask, 300);
   for (int i = 0; i < test_cluster_count(cluster); i++) {
@@ -128,7 +127,6 @@ TEST(clients_of_ours_take_turns)
   for (int i = 0; i < 10; i++) {
     struct live_ask ask;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, i % 2 == 0 ? other_spring : spring, "turns", &o);
     live_expect_ok(dibs_release(hold));
     hold = live_ask_granted(&ask, SOON_MS);

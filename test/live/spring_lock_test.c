@@ -142,7 +142,6 @@ static void is_busy_and_granted_soon_after(const char *name, const char *channel
   (void)snprintf(key, sizeof(key), REGISTRY ":%s", name);
   spring_locks(name, SPRING, TTL_MS);
   live_refused(live_try(a, name), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, name, &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, REGISTRY "-channel"));
   spring_lets_go(name);
@@ -192,7 +191,6 @@ TEST(the_old_channel_wakes_only_whom_it_names)
   int tries = 0;
 
   spring_locks("mine", SPRING, TTL_MS);
-  live_ask_init(&ask);
   live_ask_begin(&ask, a, "mine", &o);
   assert_true(live_until(LIVE_LONG_MS, is_heard, REGISTRY "-channel"));
   live_still_waits(&ask, 100);          /* what it asks while that comes to stand */
@@ -236,8 +234,7 @@ TEST(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else)
   dibs_hold *hold;
   char value[128];
 
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(a, "forced", &o);
   spring_lets_go("forced");
   spring_locks("forced", OTHER_SPRING, TTL_MS);

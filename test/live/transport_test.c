@@ -70,7 +70,6 @@ static void works(const struct test_server *s, const char *url, const dibs_optio
   hold = live_lock(a, "transport", TTL_MS);
   fence = dibs_hold_fence(hold);
   live_refused(live_try(b, "transport"), DIBS_BUSY);
-  live_ask_init(&ask);
   live_ask_begin(&ask, b, "transport", &wait);
   live_expect_waiters(s, "transport", 1);
   assert_int_equal(dibs_release(hold), DIBS_OK);
@@ -78,8 +77,7 @@ static void works(const struct test_server *s, const char *url, const dibs_optio
   PROMISE_GROWN(dibs_hold_fence(hold), fence);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 
-  take.on_lost = live_on_lost;
-  take.on_lost_data = &loss;
+  live_report_loss(&take, &loss);
   hold = live_lock_with(a, "lost", &take);
   assert_int_equal(test_server_integer(s, "DEL %s", live_key("lost")), 1);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));

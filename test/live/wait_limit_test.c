@@ -287,7 +287,6 @@ TEST_WITH(a_call_that_may_not_wait_asks_once, open_patient, close_client)
   fill(holds);
   o.wait_ms = w.wait_ms = 0;
   expect_all(0, DIBS_TIMED_OUT);
-  live_ask_init(&ask);
   live_ask_begin(&ask, client, "held", &o);
   assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
   assert_int_equal(ask.status, DIBS_TIMED_OUT);

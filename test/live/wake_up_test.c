@@ -51,7 +51,6 @@ static void line_up(int ttl_ms, unsigned flags)
   for (int i = 0; i < NAMES; i++) {
     (void)snprintf(pairs[i].name, sizeof(pairs[i].name), "wake-%d", i);
     pairs[i].hold = live_lock_with(holder, pairs[i].name, &take);
-    live_ask_init(&pairs[i].ask);
     live_ask_begin(&pairs[i].ask, waiter, pairs[i].name, &wait);
   }
   for (int i = 0; i < NAMES; i++)
@@ -104,7 +103,6 @@ TEST(a_release_in_any_moment_of_the_asking_wakes)
     struct live_ask ask;
     int64_t begun, until = live_now_us() + rand() % 1000;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, waiter, "moment", &wait);
     while (live_now_us() < until)
       ;
@@ -127,7 +125,6 @@ TEST(a_release_during_the_first_subscription_wakes)
     struct live_ask ask;
     int64_t begun, until = live_now_us() + rand() % 3000;
 
-    live_ask_init(&ask);
     live_ask_begin(&ask, fresh, "fresh", &wait);
     while (live_now_us() < until)
       ;
@@ -229,8 +226,6 @@ TEST(a_waiter_behind_a_dead_one_is_woken)
   struct live_ask first, second;
   int64_t begun;
 
-  live_ask_init(&first);
-  live_ask_init(&second);
   live_ask_begin(&first, dead, "dead-ahead", &wait);
   live_expect_waiters(live_server, "dead-ahead", 1);
   live_ask_begin(&second, waiter, "dead-ahead", &wait);

@@ -14,8 +14,7 @@ TEST(a_free_lock_costs_one_command_and_needs_no_inbox)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[1 %lld 30000 77]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[1 %lld 30000 77]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_fence(p, "a"), 77 * 1024);
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303);
@@ -28,8 +27,7 @@ TEST(a_waiter_subscribes_before_it_is_queued)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[6 %lld]", peer_server_us(p));
   peer_expect_nothing(p);
   assert_true(peer_wants(p, 1));
   peer_connect(p, 1);
@@ -49,8 +47,7 @@ TEST(a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time)
   peer_advance_ms(p, 8400);                   /* not from the message: 9 s after the poll */
   peer_expect_nothing(p);
   peer_advance_ms(p, 2100);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_in_range(peer_valid_ms(p, "a"), 30000 - 303 - 2100, 30000 - 303);
   peer_free(p);
@@ -65,8 +62,7 @@ TEST(a_grant_by_message_long_after_the_last_poll_is_renewed_at_once)
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 8000);
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[2 %lld 30000 30000 60 0]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[2 %lld 30000 30000 60 0]", peer_server_us(p));
   peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303);
@@ -80,8 +76,7 @@ TEST(a_grant_for_an_ask_that_is_over_is_given_back)
 
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
-  peer_expect(p, "cancel 1");
-  peer_answer(p, "0");
+  peer_serve(p, "cancel 1", "0");
   peer_lock(p, "b", (struct wish){ 0 });
   peer_expect(p, "acquire " KEY " 2 w");
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
@@ -95,8 +90,7 @@ TEST(a_grant_for_a_name_that_nobody_wants_is_given_back)
   struct peer *p = peer_queued((struct wish){ 0 });
 
   peer_cancel(p, "a");
-  peer_expect(p, "cancel 1");
-  peer_answer(p, "0");
+  peer_serve(p, "cancel 1", "0");
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect(p, "text:release " A ":1:60");
   peer_free(p);
@@ -110,8 +104,7 @@ TEST(a_second_word_of_the_same_grant_is_ignored)
   peer_break(p, 0);
   peer_advance_ms(p, 50);
   peer_connect(p, 0);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 29000 30000 60 0]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[2 %lld 29000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect(p, "renew " A ":1:60");
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
@@ -154,8 +147,7 @@ TEST(a_lost_grant_is_asked_for_again_by_the_same_number)
   peer_break(p, 0);
   peer_advance_ms(p, 40);
   peer_connect(p, 0);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 29000 30000 60 0]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[2 %lld 29000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   /* No longer than a lease from the first sending, whatever "remaining" says. */
   assert_in_range(peer_valid_ms(p, "a"), 1, 29000 - 293);
@@ -170,8 +162,7 @@ TEST(remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant)
   peer_advance_ms(p, 1900);
   peer_break(p, 0);
   peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[2 %lld 30000 30000 60 0]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[2 %lld 30000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 1900);
   peer_free(p);
@@ -185,8 +176,7 @@ TEST(a_grant_that_ended_on_its_way_is_given_back_and_asked_anew)
   peer_advance_ms(p, 1500);
   peer_answer(p, "[1 %lld 1000 60]", peer_server_us(p));
   peer_expect_told_nothing(p);
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_expect(p, "acquire " KEY " 2 w*");
   peer_free(p);
 }
@@ -195,8 +185,7 @@ TEST(an_ended_ask_goes_on_under_a_new_number)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[5 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[5 %lld]", peer_server_us(p));
   peer_expect(p, "acquire " KEY " 2 w");
   peer_expect_told_nothing(p);
   peer_free(p);
@@ -206,8 +195,7 @@ TEST(a_late_answer_is_sent_again_at_once)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[7 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[7 %lld]", peer_server_us(p));
   peer_expect(p, "acquire " KEY " 1 w*");
   peer_free(p);
 }
@@ -227,11 +215,9 @@ TEST(one_far_behind_polls_only_after_the_holders_lease)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
 
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[3 %lld 20000 30000 '" B ":9:50 0 40]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[3 %lld 20000 30000 '" B ":9:50 0 40]", peer_server_us(p));
   peer_advance_ms(p, 20900);
   peer_expect_nothing(p);
   peer_advance_ms(p, 200);
@@ -288,8 +274,7 @@ TEST(a_grant_after_a_long_silence_waits_for_its_renewal)
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect_told_nothing(p);
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[2 %lld 4000 4000 60 0]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[2 %lld 4000 4000 60 0]", peer_server_us(p));
   peer_answer(p, "[%lld 0 4000]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 4000 - 43);
@@ -318,8 +303,7 @@ TEST(a_grant_that_its_renewal_does_not_confirm_is_asked_anew)
   peer_stop_ms(p, 5000);
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[5 %lld]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[5 %lld]", peer_server_us(p));
   peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "acquire " KEY " 2 w");
@@ -342,8 +326,7 @@ TEST(a_deaf_inbox_is_replaced)
   struct peer *p = peer_queued((struct wish){ 0 });
 
   peer_advance_ms(p, 1000);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[6 %lld]", peer_server_us(p));
   peer_advance_ms(p, 100);
   assert_true(peer_wants(p, 1));
   peer_free(p);
@@ -371,8 +354,7 @@ TEST(a_try_on_a_lease_that_has_ended_asks_again_when_it_can_be_taken)
   peer_advance_ms(p, 699);
   peer_expect_nothing(p);
   peer_advance_ms(p, 4);
-  peer_expect(p, "acquire " KEY " 1 t");
-  peer_answer(p, "%lld", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 t", "%lld", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
@@ -429,8 +411,7 @@ TEST(a_grant_behind_a_cancel_is_not_believed)
   peer_expect(p, "acquire " KEY " 1 w");
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
-  peer_expect(p, "cancel 1");
-  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_serve(p, "cancel 1", "[1 %lld 30000 60]", peer_server_us(p));
   peer_answer(p, "1");
   peer_expect_told_nothing(p);
   peer_expect_nothing(p);
@@ -491,8 +472,7 @@ TEST(a_grant_without_a_nonce_is_found_by_asking)
   struct peer *p = peer_queued((struct wish){ 0 });
 
   peer_message(p, "grant " A ":1:60 30000 0 n");
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 30000 30000 60 0]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[2 %lld 30000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
@@ -504,8 +484,7 @@ TEST(the_nonce_of_an_ask_does_not_help_another)
   peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
   peer_release(p, "a");
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_lock(p, "b", (struct wish){ 0 });
   peer_expect(p, "acquire " KEY " 2 w");
@@ -541,10 +520,8 @@ TEST(an_answer_with_a_token_that_no_clock_shows_becomes_no_hold_and_no_floor)
   peer_expect(p, "acquire " KEY " 1 w");
   peer_answer(p, "[2 %lld 30000 30000 9007199254740985 0]", peer_server_us(p));
   peer_expect_warning(p, "token 9007199254740985");
-  peer_expect(p, "release " A ":1:9007199254740985");
-  peer_answer(p, "1");
-  peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_serve(p, "release " A ":1:9007199254740985", "1");
+  peer_serve(p, "acquire " KEY " 2 w", "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_fence(p, "a"), 60 * 1024);
   peer_free(p);
@@ -558,8 +535,7 @@ TEST(an_answer_with_a_token_far_ahead_is_believed_named_and_no_floor_for_others)
   char warning[64];
 
   peer_advance_to_command(p);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[1 %lld 30000 %lld]", peer_server_us(p), token);
+  peer_serve(p, "acquire " KEY " 1 w", "[1 %lld 30000 %lld]", peer_server_us(p), token);
   (void)snprintf(warning, sizeof(warning), "token %lld", token);
   peer_expect_warning(p, warning);
   peer_expect_told(p, "granted a");

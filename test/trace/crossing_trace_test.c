@@ -21,11 +21,9 @@ TEST(a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold)
   peer_release(p, "a");
   peer_lock(p, "b", (struct wish){ .ttl_ms = 3000 });
   peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_expect_told(p, "released a DIBS_OK");
-  peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 3000 61]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 2 w", "[1 %lld 3000 61]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_advance_ms(p, 1200);
   peer_expect_told_nothing(p);
@@ -56,8 +54,7 @@ TEST(who_is_granted_while_a_renewal_is_overdue_is_told)
 
   peer_lock(p, "b", (struct wish){ .ttl_ms = 4000 });
   peer_connect(p, 1);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 4000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 4000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_break(p, 0);
   peer_expect_told(p, "suspect a");
@@ -80,8 +77,7 @@ TEST(a_lost_message_does_not_cost_the_place)
     peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 %d 0]", peer_server_us(p), i);
   }
   peer_advance_ms(p, 1000);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 2500 3000 60 0]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[2 %lld 2500 3000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_in_range(peer_valid_ms(p, "a"), 1, 3000 - 33 - 700);
   peer_expect(p, "renew " A ":1:60");
@@ -95,11 +91,9 @@ TEST(a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal)
   peer_break(p, 0);
   peer_advance_ms(p, 3500);
   peer_connect(p, 0);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 2500 3000 60 0]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[2 %lld 2500 3000 60 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
@@ -114,12 +108,10 @@ TEST(who_cancels_what_is_being_confirmed_ends_the_whole_ask)
   peer_stop_ms(p, 5500);
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[1 %lld 4000 61]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[1 %lld 4000 61]", peer_server_us(p));
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
-  peer_expect(p, "cancel 1");
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "cancel 1", "[%lld -1 0]", peer_server_us(p));
   peer_answer(p, "1");
   assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
   peer_free(p);
@@ -130,11 +122,9 @@ TEST(a_refused_poll_leaves_no_entry_behind)
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   peer_advance_to_command(p);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "-NOPERM this user has no permissions");
+  peer_serve(p, "acquire " KEY " 1 w", "-NOPERM this user has no permissions");
   peer_expect_told(p, "failed a DIBS_ERR_DENIED");
-  peer_expect(p, "cancel 1");
-  peer_answer(p, "0");
+  peer_serve(p, "cancel 1", "0");
   assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
   peer_free(p);
 }
@@ -152,8 +142,7 @@ TEST(a_try_that_was_sent_twice_is_cancelled_when_it_fails)
   peer_expect(p, "acquire " KEY " 1 t");
   peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_BUSY");
-  peer_expect(p, "cancel 1");
-  peer_answer(p, "0");
+  peer_serve(p, "cancel 1", "0");
   assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
   peer_free(p);
 }
@@ -164,8 +153,7 @@ TEST(a_new_inbox_does_not_repeat_a_try_that_is_under_way)
 
   peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
   peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[6 %lld]", peer_server_us(p));
   peer_lock(p, "a", (struct wish){ .name = "n", .ttl_ms = 3000, .is_try = true });
   peer_expect(p, "acquire " KEY " 2 t");
   peer_connect(p, 1);
@@ -180,8 +168,7 @@ TEST(an_answer_from_before_the_subscription_does_not_make_it_deaf)
 
   peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
   peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[6 %lld]", peer_server_us(p));
   peer_lock(p, "a", (struct wish){ .name = "n", .ttl_ms = 3000 });
   peer_expect(p, "acquire " KEY " 2 w");
   peer_advance_ms(p, 1);

@@ -44,14 +44,11 @@ TEST(no_script_is_answered_with_the_text)
   struct peer *p = asked((struct wish){ 0 });
 
   peer_answer(p, "-NOSCRIPT No matching script.");
-  peer_expect(p, "text:acquire " KEY " 1 w");
-  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_serve(p, "text:acquire " KEY " 1 w", "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_release(p, "a");
-  peer_expect(p, "release*");
-  peer_answer(p, "-NOSCRIPT No matching script.");
-  peer_expect(p, "text:release " A ":1:60");
-  peer_answer(p, "2");
+  peer_serve(p, "release*", "-NOSCRIPT No matching script.");
+  peer_serve(p, "text:release " A ":1:60", "2");
   peer_expect_told(p, "released a DIBS_LOST");
   peer_free(p);
 }
@@ -61,8 +58,7 @@ TEST(a_renewal_survives_a_flush_too)
   struct peer *p = peer_held((struct wish){ 0 });
 
   peer_advance_ms(p, 11200);
-  peer_expect(p, "renew*");
-  peer_answer(p, "-NOSCRIPT No matching script.");
+  peer_serve(p, "renew*", "-NOSCRIPT No matching script.");
   peer_expect(p, "text:renew " A ":1:60");
   peer_free(p);
 }
@@ -92,8 +88,7 @@ TEST(a_replica_is_left_and_named_after_the_connect_timeout)
     peer_advance_ms(p, 200);
     if (peer_wants(p, 0)) {
       peer_connect(p, 0);
-      peer_expect(p, "acquire*");
-      peer_answer(p, "-READONLY You can't write against a read only replica.");
+      peer_serve(p, "acquire*", "-READONLY You can't write against a read only replica.");
     }
   }
   peer_expect_told_nothing(p);

@@ -56,8 +56,7 @@ TEST(refused_renewals_are_tried_until_one_succeeds)
   }
   peer_expect_told(p, "suspect a");
   peer_expect_told_nothing(p);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_advance_ms(p, 1200);
   peer_expect(p, "renew " A ":1:60");
@@ -70,11 +69,9 @@ TEST(a_renewal_that_is_not_ours_any_more_is_a_loss_at_once)
   struct peer *p = peer_held((struct wish){ 0 });
 
   peer_advance_ms(p, 11200);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "[3 '" B ":4:90]");
+  peer_serve(p, "release " A ":1:60", "[3 '" B ":4:90]");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_TAKEN");
   peer_expect_nothing(p);
@@ -109,8 +106,7 @@ TEST(nothing_is_renewed_after_the_release)
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   peer_release(p, "a");
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_advance_ms(p, 100000);
   peer_expect_nothing(p);
@@ -136,8 +132,7 @@ TEST(max_hold_ends_renewal_and_the_hold)
 
   for (int i = 0; i < 4; i++) {
     peer_advance_to_command(p);
-    peer_expect(p, "renew*");
-    peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+    peer_serve(p, "renew*", "[%lld 0 3000]", peer_server_us(p));
     peer_expect_told(p, "renewed a");
     assert_in_range(peer_valid_ms(p, "a"), 0, (end - peer_now(p).ns) / 1000000);
   }
@@ -155,8 +150,7 @@ TEST(max_hold_ends_renewal_and_the_hold)
 static void renews(struct peer *p, const char *pattern)
 {
   peer_advance_to_command(p);
-  peer_expect(p, pattern);
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, pattern, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
 }
 
@@ -315,8 +309,7 @@ TEST(a_new_connection_renews_at_once)
   peer_expect_told(p, "suspect a");
   peer_advance_ms(p, 1);
   peer_connect(p, 0);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_free(p);
 }
@@ -331,8 +324,7 @@ TEST(a_silent_connection_is_replaced_within_a_quarter_of_the_ttl)
   peer_advance_ms(p, 1050);
   assert_true(peer_wants(p, 0));
   peer_connect(p, 0);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 4000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 4000]", peer_server_us(p));
   peer_expect_told(p, "suspect a");
   peer_expect_told(p, "renewed a");
   peer_free(p);
@@ -343,8 +335,7 @@ TEST(many_leases_are_renewed_by_one_command)
   struct peer *p = peer_held((struct wish){ .name = "n" });
 
   peer_lock(p, "b", (struct wish){ .name = "m" });
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld 30000 61]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[1 %lld 30000 61]", peer_server_us(p));
   peer_break(p, 0);
   peer_advance_ms(p, 1);
   peer_connect(p, 0);
@@ -359,13 +350,11 @@ TEST(a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer)
 
   peer_lock(p, "b", (struct wish){ 0 });         /* a local waiter opens the inbox */
   peer_connect(p, 1);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_message(p, "lost " A ":1:60 n");
   peer_expect_told_nothing(p);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_free(p);
 }
@@ -376,12 +365,10 @@ TEST(a_forged_loss_costs_a_renewal_and_no_hold)
 
   peer_lock(p, "b", (struct wish){ 0 });
   peer_connect(p, 1);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_message(p, "lost " A ":1:60 n");
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_expect_nothing(p);
   peer_free(p);
@@ -393,8 +380,7 @@ TEST(a_lost_message_for_another_lease_is_ignored)
 
   peer_lock(p, "b", (struct wish){ 0 });
   peer_connect(p, 1);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_message(p, "lost " A ":1:59 n");
   peer_expect_told_nothing(p);

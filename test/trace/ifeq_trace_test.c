@@ -77,8 +77,7 @@ static void held(struct peer *p, struct wish w)
 
 static void released_by_script(struct peer *p, const char *answer)
 {
-  peer_expect(p, by_script());
-  peer_answer(p, "%s", answer);
+  peer_serve(p, by_script(), "%s", answer);
   peer_expect_told(p, "released a DIBS_OK");
 }
 
@@ -150,8 +149,7 @@ TEST(when_it_did_nothing_the_script_says_whose_the_lease_is)
     begins(p);
     peer_answer(p, "nothing");
     peer_expect_told_nothing(p);
-    peer_expect(p, by_script());
-    peer_answer(p, "%s", answers[i]);
+    peer_serve(p, by_script(), "%s", answers[i]);
     peer_expect_told(p, told[i]);
     peer_end_clean(p);
   }
@@ -205,8 +203,7 @@ TEST(a_new_connection_begins_with_the_script)
 
   peer_reconnect(p);
   peer_expect_told(p, "suspect a");
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_release(p, "a");
   released_by_script(p, "1");
@@ -237,8 +234,7 @@ TEST(a_lease_that_was_renewed_is_released_by_the_script)
   struct peer *p = knowing((struct wish){ .ttl_ms = 300 });
 
   peer_advance_to_command(p);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 300]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 300]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_release(p, "a");
   ends_by_script(p);
@@ -291,8 +287,7 @@ TEST(a_lease_that_its_client_lost_is_given_back)
 
   peer_advance_to_command(p);
   peer_expect_told(p, "lost a DIBS_LOST");
-  peer_expect(p, ifeq("300 300 0 0"));
-  peer_answer(p, "+OK");
+  peer_serve(p, ifeq("300 300 0 0"), "+OK");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_LOST");
   peer_end_clean(p);

@@ -27,8 +27,7 @@ TEST(a_release_that_finds_the_name_free_is_of_a_lost_lease)
   struct peer *p = peer_held((struct wish){ 0 });
 
   peer_release(p, "a");
-  peer_expect(p, "release*");
-  peer_answer(p, "2");
+  peer_serve(p, "release*", "2");
   peer_expect_told(p, "released a DIBS_LOST");
   peer_free(p);
 }
@@ -38,8 +37,7 @@ TEST(a_lock_that_another_client_has_now_is_taken)
   struct peer *p = peer_held((struct wish){ 0 });
 
   peer_release(p, "a");
-  peer_expect(p, "release*");
-  peer_answer(p, "[3 '" B ":4:90]");
+  peer_serve(p, "release*", "[3 '" B ":4:90]");
   peer_expect_told(p, "released a DIBS_TAKEN");
   peer_free(p);
 }
@@ -49,12 +47,10 @@ TEST(after_a_loss_the_name_can_be_taken_again)
   struct peer *p = peer_held((struct wish){ 0 });
 
   peer_release(p, "a");
-  peer_expect(p, "release*");
-  peer_answer(p, "2");
+  peer_serve(p, "release*", "2");
   peer_expect_told(p, "released a DIBS_LOST");
   peer_lock(p, "b", (struct wish){ 0 });
-  peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 30000 61]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 2 w", "[1 %lld 30000 61]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_free(p);
 }
@@ -69,8 +65,7 @@ TEST(not_yours_to_a_repeated_release_means_the_first_did_it)
   peer_break(p, 0);
   peer_advance_ms(p, 1);
   peer_connect(p, 0);
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "[3 '" B ":4:90]");
+  peer_serve(p, "release " A ":1:60", "[3 '" B ":4:90]");
   peer_expect_told(p, "released a DIBS_OK");
   peer_free(p);
 }
@@ -80,11 +75,9 @@ TEST(a_refused_release_was_not_executed_and_counts_as_no_first_one)
   struct peer *p = peer_held((struct wish){ 0 });
 
   peer_release(p, "a");
-  peer_expect(p, "release*");
-  peer_answer(p, "-BUSY Redis is busy running a script");
+  peer_serve(p, "release*", "-BUSY Redis is busy running a script");
   peer_advance_ms(p, 30);
-  peer_expect(p, "release*");
-  peer_answer(p, "2");
+  peer_serve(p, "release*", "2");
   peer_expect_told(p, "released a DIBS_LOST");
   peer_free(p);
 }
@@ -114,8 +107,7 @@ TEST(an_unknown_release_is_still_delivered)
   peer_advance_ms(p, 3000);
   peer_expect_told(p, "released a DIBS_UNKNOWN");
   peer_connect(p, 0);
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_advance_ms(p, 60000);
   peer_expect_nothing(p);
   peer_free(p);
@@ -140,8 +132,7 @@ TEST(a_lease_lost_by_the_deadline_is_still_given_back)
 
   peer_advance_ms(p, 990);
   peer_expect_told(p, "lost a DIBS_LOST");
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_LOST");
   peer_expect_nothing(p);
@@ -160,8 +151,7 @@ TEST(what_was_promised_is_not_given_away_before_its_end)
   peer_connect(p, 0);
   peer_expect_nothing(p);
   peer_advance_ms(p, 4);
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_free(p);
 }
 
@@ -172,8 +162,7 @@ TEST(what_was_lost_is_given_back_by_close_at_once)
   peer_advance_ms(p, 1000 - 13 - 4);
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_close(p);
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_free(p);
 }
 
@@ -186,8 +175,7 @@ TEST(close_releases_what_is_held_and_leaves_the_queues)
   engine_close(peer_engine(p), peer_now(p));
   peer_advance_ms(p, 0);
   peer_expect(p, "release " A ":1:60");
-  peer_expect(p, "cancel 2");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "cancel 2", "[6 %lld]", peer_server_us(p));
   peer_answer(p, "1");
   peer_answer(p, "0");
   peer_advance_ms(p, 0);
@@ -213,8 +201,7 @@ TEST(a_stale_id_is_answered_stale)
   struct peer *p = peer_held((struct wish){ 0 });
 
   peer_release(p, "a");
-  peer_expect(p, "release*");
-  peer_answer(p, "1");
+  peer_serve(p, "release*", "1");
   peer_expect_told(p, "released a DIBS_OK");
   assert_int_equal(engine_release(peer_engine(p), 12345, peer_now(p)), DIBS_ERR_STALE);
   assert_int_equal(engine_detach(peer_engine(p), 0, peer_now(p)), DIBS_ERR_STALE);
@@ -227,8 +214,7 @@ TEST(a_detached_lease_is_left_alone_even_when_it_is_wanted)
   uint64_t id = 0;
 
   peer_lock(p, "b", (struct wish){ .name = "m" });    /* keeps an inbox */
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "renew*");
   peer_expect(p, "acquire*");
@@ -278,8 +264,7 @@ TEST(a_refused_release_is_repeated_and_in_time_it_is_a_release)
     assert_in_range(refuse_for(p, "release " A ":1:60", refusals[i], 1500), 2, 20);
     peer_expect_told_nothing(p);
     peer_advance_to_command(p);
-    peer_expect(p, "release " A ":1:60");
-    peer_answer(p, "1");
+    peer_serve(p, "release " A ":1:60", "1");
     peer_expect_told(p, "released a DIBS_OK");
     peer_advance_ms(p, 60000);
     peer_expect_nothing(p);
@@ -299,8 +284,7 @@ TEST(a_release_that_is_refused_for_long_is_unknown_and_goes_on)
     peer_expect_told(p, "released a DIBS_UNKNOWN");
     assert_in_range(refuse_for(p, "release*", refusals[i], 20000), 15, 50);
     peer_advance_to_command(p);
-    peer_expect(p, "release " A ":1:60");
-    peer_answer(p, "1");
+    peer_serve(p, "release " A ":1:60", "1");
     peer_advance_ms(p, 60000);
     peer_expect_nothing(p);
     peer_free(p);
@@ -330,8 +314,7 @@ TEST(a_release_that_failed_inside_its_script_may_have_released)
   peer_answer(p, "-NOPERM User u has no permissions to run the 'pexpire' command script: "
                  "f1c54cde5ac53dfa09ba9c1f43d6e0fe5b8d6c0a, on @user_script:40.");
   peer_advance_ms(p, 30);
-  peer_expect(p, "release*");
-  peer_answer(p, "[3 '" B ":4:90]");
+  peer_serve(p, "release*", "[3 '" B ":4:90]");
   peer_expect_told(p, "released a DIBS_OK");
   peer_free(p);
 }
@@ -345,8 +328,7 @@ TEST(a_cancel_that_is_refused_is_repeated)
     peer_expect_told(p, "failed a DIBS_CANCELLED");
     assert_in_range(refuse_for(p, "cancel 1", refusals[i], 5000), 4, 20);
     peer_advance_to_command(p);
-    peer_expect(p, "cancel 1");
-    peer_answer(p, "1");
+    peer_serve(p, "cancel 1", "1");
     peer_advance_ms(p, 120000);
     peer_expect_nothing(p);
     peer_free(p);
@@ -376,15 +358,13 @@ TEST(a_forbidden_release_of_a_share_is_repeated)
 {
   struct peer *p = peer_asked((struct wish){ .kind = LOCK_RWLOCK, .reads = true });
 
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[1 %lld 30000 30000 60 1]", peer_server_us(p));
+  peer_serve(p, "share_acquire*", "[1 %lld 30000 30000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_release(p, "a");
   assert_in_range(refuse_for(p, "share_release*", refusals[0], 1500), 2, 20);
   peer_expect_told_nothing(p);
   peer_advance_to_command(p);
-  peer_expect(p, "share_release*");
-  peer_answer(p, "1");
+  peer_serve(p, "share_release*", "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_free(p);
 }

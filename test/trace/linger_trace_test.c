@@ -20,8 +20,7 @@ static struct peer *held(void)
   struct peer *p = peer_held((struct wish){ LINGERS });
 
   peer_connect(p, 1);
-  peer_expect(p, "renew " L);
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "renew " L, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   return p;
 }
@@ -39,8 +38,7 @@ static struct peer *idle(void)
 
 static void released(struct peer *p)
 {
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
   peer_expect_told_nothing(p);
   peer_free(p);
@@ -79,8 +77,7 @@ TEST(a_lease_whose_token_was_written_does_not_linger)
 
   assert_true(engine_keep_alone(peer_engine(p), peer_id(p, "a")));
   peer_release(p, "a");
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_free(p);
 }
@@ -92,11 +89,9 @@ TEST(a_lease_whose_token_was_written_is_not_handed_over)
   peer_lock(p, "b", (struct wish){ LINGERS });
   assert_true(engine_keep_alone(peer_engine(p), peer_id(p, "a")));
   peer_release(p, "a");
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect_told(p, "released a DIBS_OK");
-  peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 3000 61]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 2 w", "[1 %lld 3000 61]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_release(p, "b");                     /* its own lease is its own */
   peer_expect_told(p, "released b DIBS_OK");
@@ -122,8 +117,7 @@ TEST(a_want_during_a_local_reacquire_is_met_by_the_next_release)
   peer_message(p, "want " L " n");
   peer_expect_nothing(p);
   peer_release(p, "b");
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect_told(p, "released b DIBS_OK");
   peer_free(p);
 }
@@ -135,8 +129,7 @@ TEST(who_comes_when_it_is_being_let_go_asks_the_server)
   peer_message(p, "want " L " n");
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told_nothing(p);
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect(p, "acquire " KEY " 2 w");
   peer_free(p);
 }
@@ -155,8 +148,7 @@ TEST(without_an_inbox_it_does_not_begin)
 
   peer_break(p, 1);
   peer_release(p, "a");
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_free(p);
 }
@@ -167,8 +159,7 @@ TEST(a_renewal_that_tells_of_waiters_ends_it)
   struct peer *p = idle();
 
   peer_advance_to_command(p);
-  peer_expect(p, "renew " L);
-  peer_answer(p, "[%lld 1 3000]", peer_server_us(p));
+  peer_serve(p, "renew " L, "[%lld 1 3000]", peer_server_us(p));
   released(p);
 }
 
@@ -196,8 +187,7 @@ TEST(one_that_is_nearly_over_is_not_taken)
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told_nothing(p);
   peer_connect(p, 0);
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect(p, "acquire " KEY " 2 w");
   peer_free(p);
 }
@@ -207,8 +197,7 @@ TEST(a_renewal_that_finds_it_gone_ends_it_silently)
   struct peer *p = idle();
 
   peer_advance_to_command(p);
-  peer_expect(p, "renew " L);
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "renew " L, "[%lld -1 0]", peer_server_us(p));
   released(p);
 }
 
@@ -249,8 +238,7 @@ TEST(close_gives_it_back)
   struct peer *p = idle();
 
   peer_close(p);
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect_told(p, "closed");
   peer_free(p);
 }
@@ -262,8 +250,7 @@ TEST(a_broken_one_is_not_taken_again)
   peer_message(p, "lost " L " n");
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told_nothing(p);
-  peer_expect(p, "release " L);
-  peer_answer(p, "2");
+  peer_serve(p, "release " L, "2");
   peer_expect(p, "acquire " KEY " 2 w");
   peer_free(p);
 }
@@ -274,8 +261,7 @@ TEST(a_fixed_wish_does_not_take_it)
 
   peer_lock(p, "b", (struct wish){ .ttl_ms = 3000, .is_fixed = true });
   peer_expect_told_nothing(p);
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect(p, "acquire " KEY " 2 w");
   peer_free(p);
 }

@@ -15,8 +15,7 @@
 
 static void is_broken(struct peer *p)
 {
-  peer_expect(p, "renew " LEASE);
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "renew " LEASE, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "release " LEASE);
 }
@@ -43,8 +42,7 @@ TEST(a_short_hold_costs_no_subscription)
   peer_advance_ms(p, 400);
   assert_false(peer_wants(p, 1));
   peer_release(p, "a");
-  peer_expect(p, "release " LEASE);
-  peer_answer(p, "1");
+  peer_serve(p, "release " LEASE, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_advance_ms(p, 1000);
   assert_false(peer_wants(p, 1));

@@ -182,8 +182,7 @@ TEST(tries_share_an_answer_that_was_asked_for_after_they_began)
   peer_expect_told(p, "failed a DIBS_BUSY");
   peer_expect_told(p, "failed b DIBS_BUSY");
   peer_expect_told_nothing(p);
-  peer_expect(p, "acquire " KEY " 2 t");
-  peer_answer(p, "60");
+  peer_serve(p, "acquire " KEY " 2 t", "60");
   peer_expect_told(p, "granted c");
   peer_free(p);
 }
@@ -231,8 +230,7 @@ TEST(re_entry_with_a_longer_ttl_lengthens_the_lease)
   struct peer *p = peer_held((struct wish){ .owner = "x", .ttl_ms = 1000 });
 
   peer_lock(p, "b", (struct wish){ .owner = "x", .ttl_ms = 9000 });
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 9000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 9000]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_free(p);
 }
@@ -244,8 +242,7 @@ static struct peer *held_before(struct wish next)
 
   peer_lock(p, "b", next);
   peer_connect(p, 1);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   return p;
 }
@@ -356,8 +353,7 @@ TEST(a_fixed_lease_is_never_passed_on_inside)
 
   peer_lock(p, "b", (struct wish){ 0 });
   peer_release(p, "a");
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "release " A ":1:60", "1");
   peer_expect(p, "acquire " KEY " 2 w");
   peer_free(p);
 }
@@ -382,13 +378,10 @@ TEST(when_the_hold_is_lost_the_next_waiter_asks_anew)
   struct peer *p = held_with_inbox();
 
   peer_message(p, "lost " A ":1:60 n");
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
-  peer_expect(p, "release " A ":1:60");
-  peer_answer(p, "[3 '" B ":4:90]");
-  peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 30000 99]", peer_server_us(p));
+  peer_serve(p, "release " A ":1:60", "[3 '" B ":4:90]");
+  peer_serve(p, "acquire " KEY " 2 w", "[1 %lld 30000 99]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_TAKEN");

@@ -78,8 +78,7 @@ TEST(the_reason_is_there_before_the_loss_and_gone_after_a_renewal)
   peer_expect_told(p, "suspect a");
   expect_in(why_now(p, "a"), refusals[1]);
   peer_advance_to_command(p);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_string_equal(why_now(p, "a"), "");
   peer_free(p);
@@ -90,8 +89,7 @@ TEST(a_loss_says_why_there_is_no_connection)
   struct peer *p = peer_held((struct wish){ .ttl_ms = TTL });
 
   peer_advance_to_command(p);
-  peer_expect(p, "renew*");
-  peer_answer(p, "-%s", refusals[0]);
+  peer_serve(p, "renew*", "-%s", refusals[0]);
   engine_disconnected(peer_engine(p), 0, DIBS_ERR_TLS, "the certificate has expired", peer_now(p));
   expect_in(why_now(p, "a"), SERVER "the certificate has expired");
   while (peer_events(p, DIBS_EVENT_LOST) == 0)
@@ -130,8 +128,7 @@ TEST(readers_and_sets_say_it_too)
   peer_free(p);
 
   p = peer_asked((struct wish){ .ttl_ms = TTL, .names = { "m", "n" } });
-  peer_expect(p, "many_acquire*");
-  peer_answer(p, "[1 %lld %d 60]", peer_server_us(p), TTL);
+  peer_serve(p, "many_acquire*", "[1 %lld %d 60]", peer_server_us(p), TTL);
   peer_expect_told(p, "granted a");
   refuse_until_lost(p, refusals[1]);
   expect_in(peer_last_event(p), refusals[1]);
@@ -144,8 +141,7 @@ TEST(the_words_of_renewals_are_not_those_of_the_release)
   const char *words;
 
   peer_advance_to_command(p);
-  peer_expect(p, "renew*");
-  peer_answer(p, "-%s", refusals[1]);
+  peer_serve(p, "renew*", "-%s", refusals[1]);
   peer_release(p, "a");
   words = engine_refusal(peer_engine(p), peer_id(p, "a"));
   assert_null(words);

@@ -52,8 +52,7 @@ TEST(a_late_message_counts_when_its_renewal_confirms_it)
   peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   expect_handovers(p, 0, 0, 0, 0);
   peer_expect(p, "acquire*");
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[2 %lld 4000 4000 60 0]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[2 %lld 4000 4000 60 0]", peer_server_us(p));
   peer_answer(p, "[%lld 0 4000]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   expect_handovers(p, 1, 0, 0, 0);
@@ -65,8 +64,7 @@ TEST(a_grant_found_by_time_is_a_poll)
   struct peer *p = peer_queued((struct wish){ 0 });
 
   peer_advance_to_command(p);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_serve(p, "acquire " KEY " 1 w", "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   expect_handovers(p, 0, 1, 0, 0);
   peer_free(p);
@@ -78,8 +76,7 @@ TEST(a_release_to_another_owner_of_the_client_is_local)
 
   peer_lock(p, "b", (struct wish){ .owner = "y" });
   peer_connect(p, 1);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_OK");
@@ -96,8 +93,7 @@ TEST(a_lingering_lease_counts_each_time_that_it_is_taken)
   instant until;
 
   peer_connect(p, 1);
-  peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_true(engine_park(peer_engine(p), peer_id(p, "a"), peer_now(p), &sends));
   assert_true(engine_retake(peer_engine(p), peer_id(p, "a"), "x", 1, peer_now(p), &fence,

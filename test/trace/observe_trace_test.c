@@ -14,8 +14,7 @@ static struct peer *observing_by(struct peer *p, struct watch w, const char *fir
 {
   peer_observe(p, "a", w);
   peer_connect(p, 0);
-  peer_expect(p, "inspect");
-  peer_answer(p, "%s", first);
+  peer_serve(p, "inspect", "%s", first);
   peer_expect_told(p, "observed a 3");
   peer_connect(p, 1);
   peer_expect(p, "inspect");           /* the subscription stands */
@@ -41,8 +40,7 @@ static struct peer *impatient(struct watch w, const char *first)
 
 static void asked(struct peer *p, const char *answer, const char *told)
 {
-  peer_expect(p, "inspect");
-  peer_answer(p, "%s", answer);
+  peer_serve(p, "inspect", "%s", answer);
   peer_expect_told(p, told);
 }
 
@@ -134,10 +132,8 @@ TEST(a_server_that_forgot_the_script_gets_its_text_once)
   struct peer *p = observing((struct watch){ 0 }, "3");
 
   peer_speak(p, THING, "0");
-  peer_expect(p, "inspect");
-  peer_answer(p, "-NOSCRIPT No matching script.");
-  peer_expect(p, "text:inspect");
-  peer_answer(p, "2");
+  peer_serve(p, "inspect", "-NOSCRIPT No matching script.");
+  peer_serve(p, "text:inspect", "2");
   peer_expect_told(p, "observed a 2");
   peer_speak(p, THING, "0");
   asked(p, "1", "observed a 1");       /* by its digest again */
@@ -149,8 +145,7 @@ TEST(a_loading_server_is_asked_again_soon)
   struct peer *p = observing((struct watch){ 0 }, "3");
 
   peer_speak(p, THING, "0");
-  peer_expect(p, "inspect");
-  peer_answer(p, "-LOADING Redis is loading");
+  peer_serve(p, "inspect", "-LOADING Redis is loading");
   peer_expect_nothing(p);
   peer_advance_ms(p, 20);
   asked(p, "0", "observed a 0");
@@ -222,8 +217,7 @@ TEST(an_error_that_lasts_ends_it)
   struct peer *p = observing((struct watch){ 0 }, "3");
 
   peer_speak(p, THING, "0");
-  peer_expect(p, "inspect");
-  peer_answer(p, "-WRONGTYPE Operation against a key");
+  peer_serve(p, "inspect", "-WRONGTYPE Operation against a key");
   peer_expect_told(p, "over a DIBS_ERR_WRONG_TYPE");
   assert_int_equal(peer_channels(p), 0);
   peer_advance_ms(p, 60000);
@@ -516,8 +510,7 @@ TEST(a_replica_is_left_for_another_server)
   struct peer *p = observing((struct watch){ .every_ms = 1000 }, "3");
 
   peer_speak(p, THING, "0");
-  peer_expect(p, "inspect");
-  peer_answer(p, "-READONLY You can't write against a read only replica.");
+  peer_serve(p, "inspect", "-READONLY You can't write against a read only replica.");
   peer_advance_ms(p, 100);
   peer_connect(p, 0);
   asked(p, "0", "observed a 0");

@@ -123,12 +123,10 @@ TEST(one_seat_with_room_is_shared_only_while_nobody_waits)
   p = peer_new_with(&s);
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_connect(p, 0);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
+  peer_serve(p, "share_acquire*", "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_advance_to_command(p);
-  peer_expect(p, "share_renew " A ":1:60 r");
-  peer_answer(p, "[%lld 1 3000]", peer_server_us(p));
+  peer_serve(p, "share_renew " A ":1:60 r", "[%lld 1 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 r w");
@@ -165,8 +163,7 @@ TEST(a_reader_that_shares_its_lease_cannot_be_detached)
   peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_connect(p, 0);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
+  peer_serve(p, "share_acquire*", "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect_told(p, "granted b");
   assert_int_equal(peer_detach(p, "a"), DIBS_ERR_ARGUMENT);
@@ -211,13 +208,11 @@ TEST(a_downgrade_during_a_renewal_is_told_by_another_one)
   peer_advance_to_command(p);
   peer_expect(p, "share_renew " A ":1:60 w");
   peer_downgrade(p, "a");
-  peer_expect(p, "share_renew " A ":1:60 r");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "share_renew " A ":1:60 r", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_reconnect(p);                                   /* the answer to `r` is lost */
   peer_expect_told(p, "suspect a");
-  peer_expect(p, "share_renew " A ":1:60 r");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "share_renew " A ":1:60 r", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_advance_to_command(p);
   peer_expect(p, "share_renew " A ":1:60 r");
@@ -229,8 +224,7 @@ TEST(a_refused_downgrade_is_repeated)
   struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK, .is_fixed = true });
 
   peer_downgrade(p, "a");
-  peer_expect(p, "share_renew " A ":1:60 r still");
-  peer_answer(p, "-BUSY Redis is busy running a script");
+  peer_serve(p, "share_renew " A ":1:60 r still", "-BUSY Redis is busy running a script");
   peer_expect_told(p, "suspect a");
   peer_advance_to_command(p);
   peer_expect(p, "share_renew " A ":1:60 r still");

@@ -45,8 +45,7 @@ static bool retake(struct peer *p) { return retake_as(p, "x"); }
 
 static void renewed(struct peer *p, const char *command)
 {
-  peer_expect(p, command);
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, command, "[%lld 0 3000]", peer_server_us(p));
 }
 
 static struct peer *held(void)
@@ -76,8 +75,7 @@ static void ends(struct peer *p, const char *lease)
 
   (void)snprintf(command, sizeof(command), "release %s", lease);
   peer_expect_told(p, "released a DIBS_OK");
-  peer_expect(p, command);
-  peer_answer(p, "1");
+  peer_serve(p, command, "1");
   assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
   assert_false(retake(p));
   peer_expect_told_nothing(p);
@@ -136,8 +134,7 @@ TEST(a_want_while_it_is_held_has_its_turn_at_the_release)
   peer_message(p, "want " L " n");
   assert_false(park(p));
   peer_release(p, "a");
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_free(p);
 }
@@ -212,8 +209,7 @@ TEST(close_ends_it)
 
   peer_close(p);
   peer_expect_told(p, "released a DIBS_OK");
-  peer_expect(p, "release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "release " L, "1");
   peer_expect_told(p, "closed");
   peer_free(p);
 }
@@ -277,8 +273,7 @@ TEST(a_reply_that_is_lost_is_asked_for_again)
   struct peer *p = half_used();
 
   peer_reconnect(p);
-  peer_expect(p, "raise " L);
-  peer_answer(p, "1");
+  peer_serve(p, "raise " L, "1");
   renewed(p, "renew " RAISED);
   assert_true(retake(p));
   assert_int_equal(fence, fence_of_token(61, 1));

@@ -27,8 +27,7 @@ struct peer *seat_queued(struct wish w)
 
   w.ttl_ms = 3000;
   p = peer_asked(w);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "share_acquire*", "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "share_acquire*");
   seat_answer_waiting(p, 0, 50);

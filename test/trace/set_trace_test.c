@@ -16,8 +16,7 @@ static struct peer *held(struct wish w)
 {
   struct peer *p = peer_asked(w);
 
-  peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[1 %lld 3000 60]", peer_server_us(p));
+  peer_serve(p, "many_acquire .1 1 w", "[1 %lld 3000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   return p;
 }
@@ -32,8 +31,7 @@ static struct peer *queued(struct wish w)
 {
   struct peer *p = peer_asked(w);
 
-  peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "many_acquire .1 1 w", "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "many_acquire .1 1 w");
   answer_waiting(p, 1);
@@ -46,8 +44,7 @@ TEST(one_answer_and_one_release_are_for_all)
 
   assert_int_equal(peer_fence(p, "a"), 60 * 1024);
   peer_release(p, "a");
-  peer_expect(p, "many_release " L);
-  peer_answer(p, "1");
+  peer_serve(p, "many_release " L, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_end_clean(p);
 }
@@ -58,8 +55,7 @@ TEST(a_grant_by_message_is_a_reason_to_ask_and_no_lease)
 
   peer_hands_over(p, "grant " A ".1:1:60 3000 0 n");
   peer_expect_told_nothing(p);
-  peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[1 %lld 3000 61]", peer_server_us(p));
+  peer_serve(p, "many_acquire .1 1 w", "[1 %lld 3000 61]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
@@ -105,8 +101,7 @@ TEST(a_member_gone_at_the_renewal_loses_all)
   struct peer *p = held((struct wish){ SET });
 
   peer_advance_to_command(p);
-  peer_expect(p, "renew " L " " L);
-  peer_answer(p, "[%lld 0 3000 -1 0]", peer_server_us(p));
+  peer_serve(p, "renew " L " " L, "[%lld 0 3000 -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "many_release " L);          /* the others are not kept from anybody */
   peer_answer(p, "[3 '" B ":7:90]");
@@ -120,8 +115,7 @@ TEST(a_set_lasts_as_long_as_its_shortest_member)
   struct peer *p = held((struct wish){ SET });
 
   peer_advance_to_command(p);
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 3000 0 2500]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld 0 3000 0 2500]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_in_range(peer_valid_ms(p, "a"), 1, 2500 - 25);
   peer_free(p);
@@ -135,8 +129,7 @@ TEST(an_answer_lost_with_its_connection_is_asked_for_again)
   peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 w");
   peer_reconnect(p);
-  peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[2 %lld 2990 3000 60 0]", peer_server_us(p));
+  peer_serve(p, "many_acquire .1 1 w", "[2 %lld 2990 3000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect(p, "renew " L " " L);
   peer_free(p);
@@ -152,11 +145,9 @@ TEST(an_old_grant_that_one_member_lost_is_asked_for_anew)
   peer_break(p, 0);
   peer_advance_ms(p, 3500);
   peer_connect(p, 0);
-  peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[2 %lld 3000 3000 60 0]", peer_server_us(p));
+  peer_serve(p, "many_acquire .1 1 w", "[2 %lld 3000 3000 60 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
-  peer_expect(p, "renew " L " " L);
-  peer_answer(p, "[%lld -1 0 0 3000]", peer_server_us(p));
+  peer_serve(p, "renew " L " " L, "[%lld -1 0 0 3000]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "many_acquire .1 2 w");
   peer_free(p);
@@ -167,8 +158,7 @@ TEST(a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script)
   struct peer *p = queued((struct wish){ SET });
 
   peer_hands_over(p, "grant " A ".7:3:60 3000 0 n");
-  peer_expect(p, "text:release " A ".7:3:60");
-  peer_answer(p, "1");
+  peer_serve(p, "text:release " A ".7:3:60", "1");
   peer_message(p, "want " A ".7:4:61 n");
   peer_expect(p, "text:release " A ".7:4:61");
   peer_expect_told_nothing(p);
@@ -185,8 +175,7 @@ TEST(a_detached_set_is_never_given_back_however_many_there_are)
   for (int i = 2; i < 80; i++) {
     peer_lock(p, "b", (struct wish){ .names = { "m", "n" } });
     (void)snprintf(words, sizeof(words), "many_acquire .%d %d w", i, i);
-    peer_expect(p, words);
-    peer_answer(p, "[1 %lld 30000 %d]", peer_server_us(p), 60 + i);
+    peer_serve(p, words, "[1 %lld 30000 %d]", peer_server_us(p), 60 + i);
     peer_expect_told(p, "granted b");
     assert_int_equal(peer_detach(p, "b"), DIBS_OK);
     peer_expect_told(p, "detached b DIBS_OK");
@@ -215,12 +204,10 @@ TEST(a_member_broken_by_an_administrator_loses_all)
   struct peer *p = queued((struct wish){ SET });
 
   peer_advance_to_command(p);
-  peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[1 %lld 3000 60]", peer_server_us(p));
+  peer_serve(p, "many_acquire .1 1 w", "[1 %lld 3000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_message(p, "lost " L " m");
-  peer_expect(p, "renew*");
-  peer_answer(p, "[%lld -1 0 0 3000]", peer_server_us(p));
+  peer_serve(p, "renew*", "[%lld -1 0 0 3000]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "many_release " L);
   peer_free(p);
@@ -233,8 +220,7 @@ TEST(a_release_lost_and_repeated_was_done_by_the_first)
   peer_release(p, "a");
   peer_expect(p, "many_release " L);
   peer_reconnect(p);
-  peer_expect(p, "many_release " L);
-  peer_answer(p, "[3 '" B ":4:90]");
+  peer_serve(p, "many_release " L, "[3 '" B ":4:90]");
   peer_expect_told(p, "released a DIBS_OK");
   peer_end_clean(p);
 }
@@ -263,8 +249,7 @@ TEST(a_try_that_was_sent_twice_is_cancelled_when_it_fails)
   peer_expect(p, "many_acquire .1 1 t");
   peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_BUSY");
-  peer_expect(p, "many_cancel .1 1");
-  peer_answer(p, "0");
+  peer_serve(p, "many_cancel .1 1", "0");
   peer_end_clean(p);
 }
 
@@ -274,8 +259,7 @@ TEST(close_cancels_a_set_that_waits)
 
   peer_close(p);
   peer_expect_told(p, "failed a DIBS_ERR_CLOSED");
-  peer_expect(p, "many_cancel .1 1");
-  peer_answer(p, "0");
+  peer_serve(p, "many_cancel .1 1", "0");
   peer_expect_told(p, "closed");
   peer_end_clean(p);
 }

@@ -43,11 +43,9 @@ TEST(an_old_grant_found_by_asking_again_is_confirmed_before_it_is_believed)
   peer_break(p, 0);
   peer_advance_ms(p, 3500);
   peer_connect(p, 0);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[2 %lld 3000 3000 60 0 1]", peer_server_us(p));
+  peer_serve(p, "share_acquire*", "[2 %lld 3000 3000 60 0 1]", peer_server_us(p));
   peer_expect_told_nothing(p);
-  peer_expect(p, "share_renew " A ":1:60 w");
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "share_renew " A ":1:60 w", "[%lld -1 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "share_acquire " KEY " 2 w w");
   peer_free(p);
@@ -64,12 +62,10 @@ TEST(the_release_of_an_ask_that_was_cut_leaves_a_tombstone)
   peer_expect(p, "share_acquire " KEY " 1 p2 w");
   peer_answer(p, "[2 %lld 2990 3000 60 0 2]", peer_server_us(p));
   peer_expect_told(p, "granted a");
-  peer_expect(p, "share_renew*");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "share_renew*", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_release(p, "a");
-  peer_expect(p, "share_release " A ":1:60 tombstone");
-  peer_answer(p, "1");
+  peer_serve(p, "share_release " A ":1:60 tombstone", "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_end_clean(p);
 }
@@ -79,8 +75,7 @@ TEST(the_release_of_an_ask_that_was_sent_once_leaves_none)
   struct peer *p = seated((struct wish){ READER });
 
   peer_release(p, "a");
-  peer_expect(p, "share_release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "share_release " A ":1:60", "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_end_clean(p);
 }
@@ -92,8 +87,7 @@ TEST(a_release_lost_and_repeated_was_done_by_the_first)
   peer_release(p, "a");
   peer_expect(p, "share_release " A ":1:60");
   peer_reconnect(p);
-  peer_expect(p, "share_release " A ":1:60");
-  peer_answer(p, "2");
+  peer_serve(p, "share_release " A ":1:60", "2");
   peer_expect_told(p, "released a DIBS_OK");
   peer_end_clean(p);
 }
@@ -113,8 +107,7 @@ TEST(a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too)
   peer_release(p, "a");
   peer_expect(p, "share_release " A ":1:60");
   peer_reconnect(p);
-  peer_expect(p, "share_release " A ":1:60 tombstone");
-  peer_answer(p, "2");
+  peer_serve(p, "share_release " A ":1:60 tombstone", "2");
   peer_expect_told(p, "released a DIBS_OK");
   peer_end_clean(p);
 }
@@ -195,8 +188,7 @@ TEST(a_grant_message_too_old_to_believe_is_confirmed)
   peer_hands_over(p, "share " A ":1:60 3000 0 1 n");
   peer_expect_told_nothing(p);
   peer_connect(p, 0);
-  peer_expect(p, "share_renew " A ":1:60 p");
-  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+  peer_serve(p, "share_renew " A ":1:60 p", "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
@@ -206,11 +198,9 @@ TEST(a_share_for_an_ask_nobody_has_is_given_back_as_a_share)
   struct peer *p = seat_queued((struct wish){ READER });
 
   peer_hands_over(p, "share " A ":7:60 3000 0 1 n");
-  peer_expect(p, "text:share_release " A ":7:60 tombstone");
-  peer_answer(p, "1");
+  peer_serve(p, "text:share_release " A ":7:60 tombstone", "1");
   peer_hands_over(p, "share " A ":8:61 3000 0 1 other");
-  peer_expect(p, "text:share_release " A ":8:61 tombstone");
-  peer_answer(p, "1");
+  peer_serve(p, "text:share_release " A ":8:61 tombstone", "1");
   peer_hands_over(p, "grant " A ":9:62 3000 0 n");
   peer_expect(p, "text:release " A ":9:62");
   peer_expect_told_nothing(p);
@@ -223,8 +213,7 @@ TEST(a_share_without_a_nonce_leaves_no_tombstone)
   struct peer *p = seat_queued((struct wish){ READER });
 
   peer_message(p, "share " A ":8:61 3000 0 1 other");
-  peer_expect(p, "text:share_release " A ":8:61");
-  peer_answer(p, "2");
+  peer_serve(p, "text:share_release " A ":8:61", "2");
   peer_message(p, "share " A ".7:1:60 3000 0 1 n");
   peer_message(p, "share " A ".7:1:9007199254740992 3000 0 1 n");
   peer_message(p, "share " A ".7:8:60 3000 0 1 other");
@@ -237,8 +226,7 @@ TEST(who_is_dropped_from_the_queue_asks_why)
   struct peer *p = seat_queued((struct wish){ .kind = LOCK_SEMAPHORE, .units = 5 });
 
   peer_message(p, "lost " A ":1:0 n");
-  peer_expect(p, "share_acquire " KEY " 1 p5 w");
-  peer_answer(p, "[8 %lld 4]", peer_server_us(p));
+  peer_serve(p, "share_acquire " KEY " 1 p5 w", "[8 %lld 4]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_ERR_ARGUMENT");
   peer_expect(p, "share_cancel " A ":1");      /* it was asked for more than once */
   peer_answer(p, "0");
@@ -250,14 +238,12 @@ TEST(a_broken_share_is_lost_and_given_back)
   struct peer *p = seated((struct wish){ READER });
 
   peer_lock(p, "w", (struct wish){ .name = "m" });    /* keeps an inbox */
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "share_renew*");
   peer_expect(p, "acquire*");
   peer_message(p, "lost " A ":1:60 n");
-  peer_expect(p, "share_renew*");
-  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_serve(p, "share_renew*", "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "share_release " A ":1:60");
   peer_free(p);
@@ -274,8 +260,7 @@ TEST(permits_asked_for_anew_are_as_many_as_before)
   peer_stop_ms(p, 1100);
   peer_answer(p, "[1 %lld 1000 1000 60 2]", peer_server_us(p));
   peer_expect_told_nothing(p);
-  peer_expect(p, "share_release " A ":1:60");
-  peer_answer(p, "1");
+  peer_serve(p, "share_release " A ":1:60", "1");
   peer_expect(p, "share_acquire " KEY " 2 p0 t");
   peer_free(p);
 }
@@ -289,8 +274,7 @@ TEST(close_gives_back_each_seat)
   peer_close(p);
   peer_expect_told(p, "failed w DIBS_ERR_CLOSED");
   peer_expect(p, "share_release " A ":1:60");
-  peer_expect(p, "share_cancel " A ":2");
-  peer_answer(p, "[6 %lld]", peer_server_us(p));
+  peer_serve(p, "share_cancel " A ":2", "[6 %lld]", peer_server_us(p));
   peer_answer(p, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_answer(p, "0");

@@ -83,8 +83,7 @@ TEST(a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock)
     refuse_for(p, passing[i], 5 * MINUTE);
     peer_expect_told_nothing(p);
     peer_advance_to_command(p);
-    peer_expect(p, "acquire*");
-    peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+    peer_serve(p, "acquire*", "[1 %lld 30000 60]", peer_server_us(p));
     peer_expect_told(p, "granted a");
     peer_free(p);
   }
@@ -107,8 +106,7 @@ TEST(a_queued_waiter_outlasts_a_full_server_with_and_without_a_limit)
       refuse_for(p, full[i], MINUTE);
       peer_expect_told_nothing(p);
       peer_advance_to_command(p);
-      peer_expect(p, "acquire*");
-      peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+      peer_serve(p, "acquire*", "[1 %lld 30000 60]", peer_server_us(p));
       peer_expect_told(p, "granted a");
       peer_free(p);
     }
@@ -138,8 +136,7 @@ TEST(a_full_server_refuses_a_new_request_at_once)
 {
   struct peer *p = peer_asked((struct wish){ .wait_ms = MINUTE });
 
-  peer_expect(p, "acquire*");
-  peer_answer(p, "%s", full[0]);
+  peer_serve(p, "acquire*", "%s", full[0]);
   peer_expect_told(p, "failed a DIBS_ERR_REFUSED");
   peer_free(p);
 }
@@ -168,8 +165,7 @@ TEST(a_waiter_outlasts_an_outage_and_asks_again)
   while (!peer_wants(p, 0))
     peer_advance_ms(p, 10);
   peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
@@ -220,8 +216,7 @@ TEST(who_waits_without_an_answer_is_warned_at_growing_intervals)
   static const int64_t later_s[] = { 2, 4, 8, 16, 32, 60, 60 };
 
   peer_advance_to_command(p);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "%s", passing[4]);
+  peer_serve(p, "acquire*", "%s", passing[4]);
   refuse_for(p, passing[4], 1900);
   assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 0);
   refuse_for(p, passing[4], 200);
@@ -235,8 +230,7 @@ TEST(who_waits_without_an_answer_is_warned_at_growing_intervals)
   }
   assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 0);
   peer_advance_to_command(p);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_advance_ms(p, 100);
   assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 1);
@@ -249,8 +243,7 @@ TEST(a_short_refusal_is_not_told)
 
   refuse_for(p, passing[0], 1500);
   peer_advance_to_command(p);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_serve(p, "acquire*", "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 0);
   assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 0);

@@ -145,8 +145,7 @@ static dibs_status downgrade_of_a_lost_writer(void)
   dibs_status status;
 
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   live_expect_ok(dibs_acquire(client, DIBS_WRITE(name), &o, &hold));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   status = dibs_downgrade(hold);

@@ -115,8 +115,7 @@ dibs_hold *fixed_and_over(void)
   dibs_hold *over;
 
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   over = live_lock_with(client, name, &o);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   return over;

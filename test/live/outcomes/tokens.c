@@ -123,8 +123,7 @@ static dibs_status token_release_of_a_lost_hold(bool is_followed)
   dibs_lock_options o = live_lock_options(SOON_MS, LIVE_LONG_MS);
 
   o.flags = DIBS_LOCK_FIXED;
-  o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
+  live_report_loss(&o, &loss);
   hold = live_lock_with(client, name, &o);
   token_of(hold);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
