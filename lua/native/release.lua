@@ -9,14 +9,16 @@
 --         2 gone: the name is free, and another client may have had it since
 --         {3, the present lease}
 -- Of a token: the last argument is its limit, and the client that was granted the lease is
--- notified: it may still believe in it.
+-- notified: it may still believe in it. For the uncontended path as in acquire.lua.
+local redis, ARGV = redis, ARGV
 local is_by_token = ARGV[4]
 if is_by_token then
   --@may_return late
 end
 local key = KEYS[1]
 local value = redis.call('MGET', key)[1]
-if value and not is_by_token and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then
+if value and not is_by_token and value:find(ARGV[1], 1, true) == 1 and
+  value:byte(#ARGV[1] + 1) == 32 then
   if not redis.pcall('SET', key, '=' .. ARGV[1], 'KEEPTTL').ok then
     redis.call('PEXPIRE', key, 3600000)
     redis.call('SET', key, '=' .. ARGV[1], 'KEEPTTL')
