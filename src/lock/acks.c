@@ -217,7 +217,7 @@ static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, insta
   l->acks->acknowledged = acknowledged;
   l->acks->has_fsync = has_fsync;
   if (l->acks->wanted == 0)
-    l->acks->wanted = 1;                  /* a majority was wanted, its number is unknown */
+    l->acks->wanted = 1;                 /* a majority was wanted, its number is unknown */
   if (is_other && acks_are_wanted(l, wish, waiter) && instant_before(now, l->term.valid_until)) {
     return acks_begin(l, &id, l->term.valid_until, now);
   }
@@ -338,7 +338,7 @@ static lock_verdict refused(lease *l, const resp_node *error, instant now)
     l->acks->is_sent = false;
   } else if (l->acks->step == ACKS_WAIT && extras_of(wish_of(&l->claims))->wants_fsync &&
              !l->acks->no_fsync) {
-    l->acks->no_fsync = true;             /* older than 7.2, or without an append-only file */
+    l->acks->no_fsync = true;            /* older than 7.2, or without an append-only file */
     l->acks->is_sent = false;
   } else {
     lease_become(l, settle(l, 0, false, now), now);
