@@ -9,8 +9,8 @@ from dibs.call import Name, c_name, c_text, to_ms
 from dibs.errors import error_of, error_room, text_of
 from dibs.hold import OnChange, OnLost, Watch
 
-DIALECTS = {'native': lib.DIBS_DIALECT_NATIVE, 'redisson': lib.DIBS_DIALECT_REDISSON,
-            'spring': lib.DIBS_DIALECT_SPRING, 'plain': lib.DIBS_DIALECT_PLAIN}
+DIALECTS = {name[len('DIBS_DIALECT_'):].lower(): getattr(lib, name) for name in dir(lib)
+            if name.startswith('DIBS_DIALECT_') and name != 'DIBS_DIALECT_DEFAULT'}
 DEGRADE = {'fail': lib.DIBS_DEGRADE_FAIL, 'wait': lib.DIBS_DEGRADE_WAIT,
            'local': lib.DIBS_DEGRADE_LOCAL}
 HISTORY = {'notable': lib.DIBS_HISTORY_NOTABLE, 'all': lib.DIBS_HISTORY_ALL,
