@@ -4,7 +4,7 @@
 
 Its declarations are read from the public headers, so that there is no second list of them.
 setup.py runs it through cffi; the tests of the tree run it as a program:
-  build_dibs.py --include DIRECTORY --library DIRECTORY OUTPUT
+  build_dibs.py --include DIRECTORY --library DIRECTORY [--depfile FILE] OUTPUT
 """
 import argparse
 import os
@@ -65,10 +65,14 @@ def declarations(header):
     return '\n'.join(lines) + '\n' + re.sub(r'\n\s*\n+', '\n', text)
 
 
+def header_paths(include):
+    return [os.path.join(include, 'dibs', name + '.h') for name in HEADERS]
+
+
 def cdef(include):
     parts = []
-    for name in HEADERS:
-        with open(os.path.join(include, 'dibs', name + '.h'), encoding='utf-8') as header:
+    for path in header_paths(include):
+        with open(path, encoding='utf-8') as header:
             parts.append(declarations(header.read()))
     return ''.join(parts) + CALLBACKS
 
@@ -105,12 +109,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--include', required=True)
     parser.add_argument('--library', required=True)
+    parser.add_argument('--depfile', help='written for ninja: the headers that were read')
     parser.add_argument('output')
     given = parser.parse_args()
     made = builder(os.path.abspath(given.include), os.path.abspath(given.library)).compile(
         tmpdir=os.path.dirname(os.path.abspath(given.output)), target='dibs/_dibs.abi3.so')
     if os.path.abspath(made) != os.path.abspath(given.output):
         os.replace(made, given.output)
+    if given.depfile:
+        with open(given.depfile, 'w', encoding='utf-8') as file:
+            file.write('%s: %s\n' % (given.output, ' '.join(header_paths(given.include))))
 
 
 if __name__ == '__main__':
