@@ -34,6 +34,7 @@ void world_set_time(struct world *w, int64_t us);
 
 /* ---- inboxes ---- */
 
+/* A client without it cannot queue: world_acquire() answers ACQUIRE_NO_SUBSCRIBER. */
 void world_listen(struct world *w, int who);
 void world_deafen(struct world *w, int who);
 /* A monitor on a pattern: PUBLISH counts it, the protocol must not (F11). */
