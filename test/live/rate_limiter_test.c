@@ -297,24 +297,35 @@ static bool is_given_back(void *data)
   return run_integer("ZCARD " PERMITS) == 0;
 }
 
+/* The reply to the request is held; `is_known`: the server has the script of the cancel. */
+static void gives_up(dibs_client *mine, struct test_proxy *p, bool is_known)
+{
+  struct live_ending e;
+  dibs_request *request;
+
+  set(9, 60000);
+  test_proxy_hold(p, TEST_TO_CLIENT);
+  request = begin(mine, &e, 2, NULL);
+  assert_true(live_until(LIVE_LONG_MS, is_taken, NULL));
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  if (!is_known)
+    test_proxy_pass(p, TEST_TO_CLIENT);
+  assert_true(live_until(LIVE_LONG_MS, is_given_back, NULL));
+  test_proxy_pass(p, TEST_TO_CLIENT);
+  live_expect_ending(&e, DIBS_CANCELLED);
+  assert_int_equal(available_to(client), 9);
+}
+
 TEST(what_was_granted_to_one_who_gave_up_comes_back)
 {
   live_needs_one_server();
   struct test_proxy *p = test_proxy_start(live_server);
   dibs_client *mine = live_open(live_url_by(p));
-  struct live_ending e;
-  dibs_request *request;
 
   warm_up();
   live_expect(mine, dibs_ping(mine, 0, NULL), DIBS_OK);
-  test_proxy_hold(p, TEST_TO_CLIENT);
-  request = begin(mine, &e, 2, NULL);
-  assert_true(live_until(LIVE_LONG_MS, is_taken, NULL));
-  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
-  assert_true(live_until(LIVE_LONG_MS, is_given_back, NULL));
-  test_proxy_pass(p, TEST_TO_CLIENT);
-  live_expect_ending(&e, DIBS_CANCELLED);
-  assert_int_equal(available_to(client), 9);
+  gives_up(mine, p, false);
+  gives_up(mine, p, true);
   assert_null(dibs_close(mine));
   p = test_proxy_stop(p);
 }
