@@ -89,7 +89,8 @@ void callbacks_serve(drive *d, void (*round)(drive *d))
   round(d);
   served = outer;
   show(d);
-  loop_timer_set(d);
+  if (!d->has_thread)
+    loop_timer_set(d);
 }
 
 static void run_all(drive *d)

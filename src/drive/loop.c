@@ -297,11 +297,12 @@ static int ms_until(instant until)
 /* Events of `links`, if they come within SPIN_LENGTH; else 0. */
 static int links_spin(drive *d, struct epoll_event *events, instant until)
 {
-  instant end = instant_min(until, instant_add(drive_now(), SPIN_LENGTH));
+  instant end;
   int count;
 
   if (!spin_is_next(&d->spins) || !spinner_enters())
     return 0;
+  end = instant_min(until, instant_add(drive_now(), SPIN_LENGTH));
   do {
     count = epoll_wait(d->links_fd, events, EVENTS_MAX, 0);
   } while (count == 0 && instant_before(drive_now(), end));
@@ -330,8 +331,8 @@ void loop_lead(drive *d, instant until)
   atomic_store(&d->reader_is_awake, true);
   drive_lock(d);
   d->leader_sleeps = false;
-  if (both[1].revents != 0)
-    timer_rang(d);
+  if (!d->has_thread && !instant_before(drive_now(), d->timer_at))
+    timer_rang(d);                       /* spins that succeed do not poll it */
   if (d->has_thread || count > 0)
     links_events(d, events, count);
   else
