@@ -95,9 +95,14 @@ struct hold_front {
   char reported_words[512];      /* message of the last event: its claim may be gone */
 };
 
+/* ---- claim_terms.c ---- */
+bool claim_terms_set(claim *c, const lock_spec *spec);    /* false: no memory; to be freed, too */
+void claim_terms_free(claim *c);
+claim_extras *claim_extras_reserve(claim *c);         /* NULL: no memory */
+
+/* ---- claim.c ---- */
 /* NULL: no memory. It is in no acquisition. */
 claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant now);
-claim_extras *claim_extras_reserve(claim *c);         /* NULL: no memory */
 claim *claim_unmake(claim *c);           /* of claim_make(), before it was placed */
 claim *claim_of(const hold_front *f, uint64_t id);    /* NULL: it has ended */
 
