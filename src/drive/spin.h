@@ -6,9 +6,10 @@
  * A thread spins only for a reply or a connection, not for a lock that another client has.
  *
  * After a spin without success the next wait sleeps at once, after a second one in a row the next
- * 2, then 4 … 1024. So a server that is not near, or processors without idle time, cost one spin in
- * 1025 waits. There is no yield: it would give the processor to work in the background, and the
- * reply would wait for that. */
+ * 2, then 4 … 1024. So a server that is not near costs one spin in 1025 waits. Where other work
+ * fills all processors, some spins succeed all the same, and a pair takes up to half longer.
+ * There is no yield: it would give the processor to work in the background, and the reply would
+ * wait for that. */
 #ifndef DRIVE_SPIN_H
 #define DRIVE_SPIN_H
 
