@@ -67,8 +67,10 @@ size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value)
 void text_add_uint(text *t, uint64_t value)
 {
   char digits[UINT_DIGITS];
+  size_t size = uint_digits(digits, value);
 
-  text_add_bytes(t, digits, uint_digits(digits, value));
+  assert(size <= sizeof(digits));        /* or gcc warns of more, in a build with b_lto */
+  text_add_bytes(t, digits, size);
 }
 
 /* One conversion; `size`: the letters before `kind`, such as "l". */

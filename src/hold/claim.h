@@ -105,22 +105,27 @@ claim_extras *claim_extras_reserve(claim *c);         /* NULL: no memory */
 claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant now);
 claim *claim_unmake(claim *c);           /* of claim_make(), before it was placed */
 claim *claim_of(const hold_front *f, uint64_t id);    /* NULL: it has ended */
-
-/* ---- owners ---- */
+void claim_count_waiting(const claim *c, int by);     /* it begins (1) or ends (-1) to wait */
 bool claim_is_of(const claim *c, const void *owner, size_t owner_size);
+
+/* Sets the message of its next event. A copy: several claims may fail before an event is
+ * taken. */
+void claim_say(claim *c, const char *words);
+void claim_fail(claim *c, dibs_status status, const char *words);       /* WAITING */
+/* The last event of a claim: it leaves its list, and its id becomes stale. */
+void claim_end(claim *c, lock_event_kind kind, dibs_status status);
+
+void claim_report(claim *c, lock_event_kind kind);
+void claim_unreport(claim *c);           /* drops its events */
+
+/* ---- acquisition.c, beside what acquisition.h declares ---- */
 /* The first of its holds; NULL: none. */
 claim *holder_of(const acquisition *a, const void *owner, size_t owner_size);
 /* Whether a holder other than `except` (NULL: any) writes. */
 bool holders_write(const acquisition *a, const claim *except);
 
-/* ---- waiting ---- */
 void claim_wait(acquisition *a, claim *c);         /* the last of its waiters */
-/* Sets the message of its next event. A copy: several claims may fail before an event is
- * taken. */
-void claim_say(claim *c, const char *words);
-void claim_fail(claim *c, dibs_status status, const char *words);
 
-/* ---- holding ---- */
 /* The lease that holders have. */
 typedef struct held_terms {
   bool reads, is_suspect;
@@ -136,17 +141,8 @@ bool claim_reenters(acquisition *a, claim *c, const held_terms *held);
 /* Its timer, while it holds. */
 void claim_ends_soon(claim *c);
 
-/* ---- parked ---- */
 void holder_park(acquisition *a);        /* its only holder */
 /* The parked claim holds again; `owner` has as many bytes as the former one. */
 void parked_holds(acquisition *a, const void *owner, uint64_t fence);
-
-/* ---- the end ---- */
-/* The last event of a claim: it leaves its list, and its id becomes stale. */
-void claim_end(claim *c, lock_event_kind kind, dibs_status status);
-
-/* ---- events ---- */
-void claim_report(claim *c, lock_event_kind kind);
-void claim_unreport(claim *c);           /* drops its events */
 
 #endif
