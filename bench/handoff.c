@@ -281,7 +281,8 @@ int main(int argc, char **argv)
     { LOOP, 2, 2, -1 }, { LOOP, 20, 100, -1 }, { LOOP, 20, 10000, -1 },
     { THREADS, 2, 2, -1 }, { THREADS, 20, 20, -1 }, { THREADS, 20, 100, -1 },
     { CALLBACKS, 20, 100, -1 }, { CALLBACKS, 20, 10000, -1 },
-    { LOOP, 20, 10000, 16 }, { THREADS, 20, 100, 16 },
+    { LOOP, 20, 10000, 16 }, { THREADS, 20, 100, 16 }, { LOOP, 1, 500, 1000000 },
+    { THREADS, 1, 100, 1000000 },
   };
   enum { PLANS = sizeof(plans) / sizeof(plans[0]) };
   static result results[PLANS][99];

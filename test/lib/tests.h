@@ -11,7 +11,8 @@
  * RUN_TESTS() is main(): it runs the tests of the file in their order, the fixtures around all
  * of them; RUN_TESTS_EACH() has two more around each test that was not written with its own, by
  * TEST_WITH(). NULL is no fixture. A test finds in `*state` what its setup made. A main() that
- * has more to do calls tests_run(). */
+ * has more to do calls tests_run(). The priorities of the constructors keep the order, which
+ * gcc reverses in a build with b_lto. */
 #ifndef TESTS_H
 #define TESTS_H
 
@@ -60,7 +61,7 @@ static inline int tests_run(CMFixtureFunction before_all, CMFixtureFunction afte
 
 #define TEST_WITH(name, before, after)                                                       \
   static void name(void **state);                                                            \
-  static __attribute__((constructor)) void add_##name(void)                                  \
+  static __attribute__((constructor(1000 + __COUNTER__))) void add_##name(void)              \
   {                                                                                          \
     test_add((struct CMUnitTest){ #name, name, (before), (after), NULL });                   \
   }                                                                                          \
