@@ -297,17 +297,22 @@ static int ms_until(instant until)
 /* Events of `links`, if they come within SPIN_LENGTH; else 0. */
 static int links_spin(drive *d, struct epoll_event *events, instant until)
 {
-  instant end;
+  instant now, before, end;
+  bool was_off;
   int count;
 
   if (!spin_is_next(&d->spins) || !spinner_enters())
     return 0;
-  end = instant_min(until, instant_add(drive_now(), SPIN_LENGTH));
+  now = drive_now();
+  end = instant_min(until, instant_add(now, SPIN_LENGTH));
   do {
+    before = now;
     count = epoll_wait(d->links_fd, events, EVENTS_MAX, 0);
-  } while (count == 0 && instant_before(drive_now(), end));
+    now = drive_now();
+    was_off = instant_since(now, before).ns > SPIN_ROUND_MAX.ns;
+  } while (count == 0 && !was_off && instant_before(now, end));
   spinner_leaves();
-  spin_ended(&d->spins, count > 0);
+  spin_ended(&d->spins, was_off ? SPIN_PUT_OFF : count > 0 ? SPIN_PAID : SPIN_IN_VAIN);
   return count;
 }
 

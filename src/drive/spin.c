@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #define FAILURES_MAX 11
+#define PUT_OFF_FAILURES 6          /* 64 sleeps */
 
 bool spin_is_next(spin_history *h)
 {
@@ -15,12 +16,14 @@ bool spin_is_next(spin_history *h)
   return false;
 }
 
-void spin_ended(spin_history *h, bool has_succeeded)
+void spin_ended(spin_history *h, spin_result result)
 {
-  if (has_succeeded) {
+  if (result == SPIN_PAID) {
     h->failures = 0;
     return;
   }
+  if (result == SPIN_PUT_OFF && h->failures < PUT_OFF_FAILURES)
+    h->failures = PUT_OFF_FAILURES;
   if (h->failures < FAILURES_MAX)
     h->failures++;
   h->sleeps = 1U << (h->failures - 1);

@@ -24,7 +24,7 @@ static void success_spins_again(void **state)
   (void)state;
   for (int i = 0; i < 10; i++) {
     assert_true(spin_is_next(&h));
-    spin_ended(&h, true);
+    spin_ended(&h, SPIN_PAID);
   }
 }
 
@@ -34,16 +34,31 @@ static void failures_in_a_row_make_spins_rare(void **state)
 
   (void)state;
   for (unsigned expected = 1; expected <= 1024; expected *= 2) {
-    spin_ended(&h, false);
+    spin_ended(&h, SPIN_IN_VAIN);
     assert_int_equal(sleeps(&h), expected);
   }
-  spin_ended(&h, false);
+  spin_ended(&h, SPIN_IN_VAIN);
   assert_int_equal(sleeps(&h), 1024);
 
-  spin_ended(&h, true);
+  spin_ended(&h, SPIN_PAID);
   assert_int_equal(sleeps(&h), 0);
-  spin_ended(&h, false);
+  spin_ended(&h, SPIN_IN_VAIN);
   assert_int_equal(sleeps(&h), 1);
+}
+
+static void a_spin_that_lost_its_processor_is_not_repeated_soon(void **state)
+{
+  spin_history h = { 0 };
+
+  (void)state;
+  spin_ended(&h, SPIN_PUT_OFF);
+  assert_int_equal(sleeps(&h), 64);
+  spin_ended(&h, SPIN_PUT_OFF);
+  assert_int_equal(sleeps(&h), 128);
+  spin_ended(&h, SPIN_IN_VAIN);
+  assert_int_equal(sleeps(&h), 256);
+  spin_ended(&h, SPIN_PAID);
+  assert_int_equal(sleeps(&h), 0);
 }
 
 /* More than there are processors never spin together, and each that leaves makes room. */
@@ -68,6 +83,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(success_spins_again),
     cmocka_unit_test(failures_in_a_row_make_spins_rare),
+    cmocka_unit_test(a_spin_that_lost_its_processor_is_not_repeated_soon),
     cmocka_unit_test(spinners_leave_a_processor_free),
   };
 
