@@ -23,9 +23,10 @@
 #define SAMPLES_MAX (1 << 20)
 
 /* How the waiters of a process wait. */
-typedef enum style { LOOP, THREADS, CALLBACKS } style;
+typedef enum style { LOOP, THREADS, CALLBACKS, RAW } style;
 
-static const char *const style_names[] = { "event loops", "threads", "callback thread" };
+static const char *const style_names[] = { "event loops", "threads", "callback thread",
+                                           "raw sockets" };
 
 /* Between the processes. */
 typedef struct shared {
@@ -40,6 +41,7 @@ typedef struct plan {
   style style;
   int processes, waiters;                /* waiters in all */
   int local_max;                         /* as dibs_options.local_handovers_max */
+  int hold_us;
 } plan;
 
 static shared *all;
@@ -47,6 +49,7 @@ static struct test_server *server;
 static int me;
 static dibs_client *client;
 static bool is_alone;                    /* one waiter in this process */
+static unsigned hold_us;
 
 /* ---- a waiter ---- */
 
@@ -103,10 +106,37 @@ static void *thread(void *data)
 
     bench_ok(dibs_lock(client, "handoff", NULL, &hold), "dibs_lock");
     note_grant();
+    (void)usleep(hold_us);
     note_release();
     (void)dibs_release(hold);
   }
   return data;
+}
+
+/* The floor: two processes that pass a message to one another, each by a script. */
+static void run_raw(void)
+{
+  static const char *const channels[] = { "first", "second" };
+  raw *listener, *sender;
+
+  while ((int)atomic_load(&all->ready) < me)
+    (void)usleep(1000);                  /* raw_open() takes a lock: one after the other */
+  listener = raw_open(server, true);
+  sender = raw_open(server, true);
+  raw_listen(listener, channels[me]);
+  atomic_fetch_add(&all->ready, 1);
+  while (atomic_load(&all->ready) < 2)
+    (void)usleep(1000);
+  if (me == 0)
+    raw_publish(sender, channels[1]);
+  do {
+    raw_hear(listener);
+    note_grant();
+    (void)usleep(hold_us);
+    note_release();
+    raw_publish(sender, channels[1 - me]);
+  } while (!atomic_load(&all->must_stop));
+  _exit(0);
 }
 
 static void run_threads(int waiters)
@@ -129,6 +159,9 @@ static void child(const plan *p, int number)
 
   me = number;
   is_alone = waiters == 1;
+  hold_us = (unsigned)p->hold_us;
+  if (p->style == RAW)
+    run_raw();
   options.flags = p->style == LOOP ? DIBS_CLIENT_NO_THREAD : 0;
   options.local_handovers_max = p->local_max;
   bench_ok(dibs_open(test_server_unix_url(server), &options, &client, NULL), "dibs_open");
@@ -250,6 +283,22 @@ static double middle(const result *results, int rounds, size_t offset, bool by_p
 #define MIDDLE(member) middle(results, rounds, offsetof(result, member), false)
 #define MIDDLE_BY_PING(member) middle(results, rounds, offsetof(result, member), true)
 
+/* A lock that is held for a moment, by the floor of the same round. */
+static void report_held(const plan *p, const result *results, const result *floors, int rounds)
+{
+  double ratios[99];
+
+  for (int i = 0; i < rounds; i++)
+    ratios[i] = results[i].p50 / floors[i].p50;
+  bench_add(&(bench_row){ .figure = bench_text("%d waiters, %d processes, %s, held for 1 ms: p50",
+                                               p->waiters, p->processes, style_names[p->style]),
+    .value = MIDDLE(p50), .unit = "us", .against = "a script that only publishes",
+    .ratio = bench_median(ratios, (size_t)rounds), .target = 1.6 });
+  bench_note("held for 1 ms: %.2f PINGs; the floor %.1f us, %.2f PINGs", MIDDLE_BY_PING(p50),
+             middle(floors, rounds, offsetof(result, p50), false),
+             middle(floors, rounds, offsetof(result, p50), true));
+}
+
 static void report(const plan *p, const result *results, int rounds)
 {
   const char *words = bench_text("%d waiters, %d processes, %s", p->waiters, p->processes,
@@ -278,16 +327,18 @@ static void report(const plan *p, const result *results, int rounds)
 int main(int argc, char **argv)
 {
   static const plan plans[] = {
-    { LOOP, 2, 2, -1 }, { LOOP, 20, 100, -1 }, { LOOP, 20, 10000, -1 },
-    { THREADS, 2, 2, -1 }, { THREADS, 20, 20, -1 }, { THREADS, 20, 100, -1 },
-    { CALLBACKS, 20, 100, -1 }, { CALLBACKS, 20, 10000, -1 },
-    { LOOP, 20, 10000, 16 }, { THREADS, 20, 100, 16 }, { LOOP, 1, 500, 1000000 },
-    { THREADS, 1, 100, 1000000 },
+    { LOOP, 2, 2, -1, 0 }, { LOOP, 20, 100, -1, 0 }, { LOOP, 20, 10000, -1, 0 },
+    { THREADS, 2, 2, -1, 0 }, { THREADS, 20, 20, -1, 0 }, { THREADS, 20, 100, -1, 0 },
+    { CALLBACKS, 20, 100, -1, 0 }, { CALLBACKS, 20, 10000, -1, 0 },
+    { LOOP, 20, 10000, 16, 0 }, { THREADS, 20, 100, 16, 0 },
+    { LOOP, 1, 500, 1000000, 0 }, { THREADS, 1, 100, 1000000, 0 },
+    { RAW, 2, 2, -1, 1000 }, { THREADS, 2, 2, -1, 1000 },
   };
   enum { PLANS = sizeof(plans) / sizeof(plans[0]) };
   static result results[PLANS][99];
   int kept = bench_begin(argc, argv), rounds = bench_rounds(5);
-  int first = kept > 1 ? atoi(argv[1]) : 0, end = kept > 1 ? first + 1 : PLANS;
+  int first = kept > 1 ? atoi(argv[1]) : 0;
+  int end = kept > 2 ? atoi(argv[2]) : kept > 1 ? first + 1 : PLANS;
 
   all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (all == MAP_FAILED || rounds > 99 || first < 0 || end > PLANS)
@@ -296,8 +347,12 @@ int main(int argc, char **argv)
   for (int round = 0; round < rounds; round++)
     for (int i = first; i < end; i++)
       results[i][round] = measure(&plans[i]);
-  for (int i = first; i < end; i++)
-    report(&plans[i], results[i], rounds);
+  for (int i = first; i < end; i++) {
+    if (plans[i].hold_us == 0)
+      report(&plans[i], results[i], rounds);
+    else if (plans[i].style != RAW && i > first)
+      report_held(&plans[i], results[i], results[i - 1], rounds);
+  }
   bench_print("handoff");
   (void)test_server_stop(server);
   return 0;

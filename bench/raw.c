@@ -220,6 +220,35 @@ void raw_ping(raw *r)
     bench_die("no PONG");
 }
 
+/* Answers and messages are arrays: `lines` lines. */
+static void ask_inline(raw *r, const char *verb, const char *channel, int lines)
+{
+  char line[100];
+  int size = snprintf(line, sizeof(line), "%s %s\r\n", verb, channel);
+
+  if (!buffer_append(&r->out, line, (size_t)size))
+    bench_die("no memory");
+  write_all(r);
+  for (int i = 0; i < lines; i++)
+    (void)read_line(r);
+}
+
+void raw_publish(raw *r, const char *channel)
+{
+  ask_inline(r, "EVAL \"return redis.call('PUBLISH', KEYS[1], '')\" 1", channel, 1);
+}
+
+void raw_listen(raw *r, const char *channel)
+{
+  ask_inline(r, "SUBSCRIBE", channel, 6);
+}
+
+void raw_hear(raw *r)
+{
+  for (int i = 0; i < 7; i++)
+    (void)read_line(r);
+}
+
 void raw_pair(raw *r, const char *name)
 {
   pair(r, name, false);

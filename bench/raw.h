@@ -30,6 +30,12 @@ void raw_pair(raw *r, const char *name);
 /* `count` acquires in one write, their answers, `count` releases in one write. */
 void raw_pairs(raw *r, const char *const *names, size_t count);
 
+/* A script sends a message to `channel`. After raw_listen(), `r` is for raw_hear() only, which
+ * waits for the next message. */
+void raw_publish(raw *r, const char *channel);
+void raw_listen(raw *r, const char *channel);
+void raw_hear(raw *r);
+
 /* The first half of a pair. */
 void raw_hold(raw *r, const char *name);
 /* The same two commands as words for a shell, for redis-benchmark; they live on, and are
