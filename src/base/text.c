@@ -88,7 +88,7 @@ static void value_add(text *t, char kind, size_t size, bool is_size, va_list *va
     text_add_int(t, size == 0   ? va_arg(*values, int)
                     : size == 1 ? va_arg(*values, long) : va_arg(*values, long long));
   else
-    assert(!"a conversion that text_format() does not know");
+    assert(false && "a conversion that text_format() does not know");
 }
 
 void text_format_list(text *t, const char *format, va_list values)
