@@ -216,7 +216,9 @@ def a_server_that_loads_its_data_is_69_in_every_subcommand():
     server = Server()
     try:
         # It answers once in a kilobyte, about 100 keys: every 15 ms, for at least half a minute.
-        server.ask('EVAL', "for i = 1, 300000 do redis.call('SET', 'k' .. i, i) end", '0')
+        for first in range(0, 300000, 30000):
+            server.ask('EVAL', "for i = 1, 30000 do redis.call('SET', 'k' .. ARGV[1] + i, i) end",
+                       '0', str(first))
         server.ask('SAVE')
         server.restart('--key-load-delay', '100',
                        '--loading-process-events-interval-bytes', '1024')
