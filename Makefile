@@ -2,7 +2,7 @@
 # installation, and later calls keep it.
 BUILD = build/release
 PREFIX =
-# Not with clang, whose libdibs.a no other compiler could link.
+# Not with clang, whose libdibs.a no other compiler could link. `make LTO=` goes without.
 LTO = $(if $(findstring clang,$(CC)),,-Db_lto=true)
 all: configure ; ninja -C $(BUILD)
 demo: ; ./demo
