@@ -89,25 +89,24 @@ static int init(session *s, const void *data)
                    have, plural_s(have), shown, permits);
 }
 
-/* Of a semaphore: 0. Otherwise the code after saying why not, and what sets `number` permits. */
-static int find(session *s, const char *name, const char *number, dibs_inspection **ret_inspection)
+/* NULL: `name` is no semaphore; the reason was printed, and what sets `number` permits. */
+static dibs_inspection *find(session *s, const char *name, const char *number, int *ret_code)
 {
   dibs_inspection *found = NULL;
   dibs_status status = dibs_inspect(s->client, dibs_text(name), &found);
   bool is_other = status == DIBS_OK && found->kind != DIBS_KIND_SEMAPHORE && found->fence != 0;
   char shown[600];
 
-  if (status == DIBS_OK && found->kind == DIBS_KIND_SEMAPHORE) {
-    *ret_inspection = found;
-    return 0;
-  }
+  if (status == DIBS_OK && found->kind == DIBS_KIND_SEMAPHORE)
+    return found;
   dibs_inspection_free(found);
-  if (status != DIBS_OK || is_other)
-    return wrong_kind(s, name, is_other ? DIBS_ERR_WRONG_TYPE : status);
-  return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
-                                      .name = name },
-                   "%s is no semaphore yet: dibs sem set %s %s",
-                   printable(name, shown, sizeof(shown)), shown, number);
+  *ret_code = status != DIBS_OK || is_other
+    ? wrong_kind(s, name, is_other ? DIBS_ERR_WRONG_TYPE : status)
+    : say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
+                                   .name = name },
+                "%s is no semaphore yet: dibs sem set %s %s",
+                printable(name, shown, sizeof(shown)), shown, number);
+  return NULL;
 }
 
 static int resize(session *s, const void *data)
@@ -118,8 +117,8 @@ static int resize(session *s, const void *data)
   int code;
 
   snprintf(number, sizeof(number), "%" PRId64, a->line.count);
-  code = find(s, a->line.operands[0], number, &found);
-  if (code != 0)
+  found = find(s, a->line.operands[0], number, &code);
+  if (found == NULL)
     return code;
   dibs_inspection_free(found);
   return set_permits(s, a);
@@ -128,11 +127,11 @@ static int resize(session *s, const void *data)
 static int show_one(session *s, const void *data, const char *name)
 {
   const acquire_arguments *a = data;
-  dibs_inspection *found;
   char shown[600];
-  int code = find(s, name, "N", &found);
+  int code;
+  dibs_inspection *found = find(s, name, "N", &code);
 
-  if (code != 0)
+  if (found == NULL)
     return code;
   if (a->line.wants_json)
     json_print(show_json(found, s->is_private));
