@@ -220,7 +220,7 @@ void raw_ping(raw *r)
     bench_die("no PONG");
 }
 
-/* Answers and messages are arrays: `lines` lines. */
+/* The answer has `lines` lines. */
 static void ask_inline(raw *r, const char *verb, const char *channel, int lines)
 {
   char line[100];

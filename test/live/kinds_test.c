@@ -71,19 +71,15 @@ static dibs_status begin(dibs_client *c, kind k, const dibs_lock_options *option
   }
 }
 
-enum { NOW = -2 };                       /* a wait_ms: a try, which waits for its reply only */
-
 static dibs_status take(dibs_client *c, kind k, int wait_ms, dibs_hold **ret_hold)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, wait_ms);
   const char *name = name_of(k);
 
-  if (wait_ms == NOW)
-    o.wait_ms = 0;
   switch (k) {
   case IDLE:
     o.linger_ms = TTL_MS;
-    break;
+    return dibs_lock(c, name, &o, ret_hold);
   case READER:
     return dibs_acquire(c, DIBS_READ(name), &o, ret_hold);
   case WRITER:
@@ -93,10 +89,8 @@ static dibs_status take(dibs_client *c, kind k, int wait_ms, dibs_hold **ret_hol
   case SET:
     return acquire_names(c, set, 2, &o, ret_hold);
   default:
-    break;
+    return dibs_lock(c, name, &o, ret_hold);
   }
-  return wait_ms == NOW ? dibs_try_lock(c, name, &o, ret_hold)
-                        : dibs_lock(c, name, &o, ret_hold);
 }
 
 static dibs_hold *have(dibs_client *c, kind k)
@@ -276,7 +270,7 @@ TEST(a_child_has_none_of_them_and_takes_none_away)
     assert_int_equal(promise_waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
-    live_expect_refused(b, take(b, k == READER ? WRITER : k, NOW, &none), DIBS_BUSY);
+    live_expect_refused(b, take(b, k == READER ? WRITER : k, 300, &none), DIBS_TIMED_OUT);
     assert_int_equal(dibs_release(hold), DIBS_OK);
   }
 }
@@ -358,7 +352,7 @@ TEST(a_token_never_ends_another_readers_lease)
   assert_int_not_equal(dibs_hold_fence(one) / 1024, dibs_hold_fence(two) / 1024);
   live_expect(c, live_detach(one), DIBS_OK);
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
-  live_expect_refused(b, take(b, WRITER, NOW, &none), DIBS_BUSY);
+  live_expect_refused(b, acquire_now(b, DIBS_WRITE(name_of(WRITER)), NULL, &none), DIBS_BUSY);
   assert_int_equal(dibs_release(two), DIBS_OK);
 
   one = read_as(c, "1", 0);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test/unit/drive/spin_test.c - when a leader spins before it sleeps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests.h"
 
 #include "drive/spin.h"
 
@@ -17,22 +14,20 @@ static unsigned sleeps(spin_history *h)
   return count;
 }
 
-static void success_spins_again(void **state)
+TEST(success_spins_again)
 {
   spin_history h = { 0 };
 
-  (void)state;
   for (int i = 0; i < 10; i++) {
     assert_true(spin_is_next(&h));
     spin_ended(&h, SPIN_PAID);
   }
 }
 
-static void failures_in_a_row_make_spins_rare(void **state)
+TEST(failures_in_a_row_make_spins_rare)
 {
   spin_history h = { 0 };
 
-  (void)state;
   for (unsigned expected = 1; expected <= 1024; expected *= 2) {
     spin_ended(&h, SPIN_IN_VAIN);
     assert_int_equal(sleeps(&h), expected);
@@ -46,11 +41,10 @@ static void failures_in_a_row_make_spins_rare(void **state)
   assert_int_equal(sleeps(&h), 1);
 }
 
-static void a_spin_that_lost_its_processor_is_not_repeated_soon(void **state)
+TEST(a_spin_that_lost_its_processor_is_not_repeated_soon)
 {
   spin_history h = { 0 };
 
-  (void)state;
   spin_ended(&h, SPIN_PUT_OFF);
   assert_int_equal(sleeps(&h), 64);
   spin_ended(&h, SPIN_PUT_OFF);
@@ -62,11 +56,10 @@ static void a_spin_that_lost_its_processor_is_not_repeated_soon(void **state)
 }
 
 /* More than there are processors never spin together, and each that leaves makes room. */
-static void spinners_leave_a_processor_free(void **state)
+TEST(spinners_leave_a_processor_free)
 {
   int most = 0, again = 0;
 
-  (void)state;
   while (spinner_enters())
     most++;
   for (int i = 0; i < most; i++)
@@ -78,14 +71,4 @@ static void spinners_leave_a_processor_free(void **state)
   assert_int_equal(again, most);
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(success_spins_again),
-    cmocka_unit_test(failures_in_a_row_make_spins_rare),
-    cmocka_unit_test(a_spin_that_lost_its_processor_is_not_repeated_soon),
-    cmocka_unit_test(spinners_leave_a_processor_free),
-  };
-
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
