@@ -50,6 +50,25 @@ static struct test_server *owner_of(const char *key)
                              test_cluster_owner(cluster, test_cluster_slot_of(cluster, key)));
 }
 
+struct counted {
+  dibs_client *client;
+  uint64_t before;
+};
+
+static bool has_renewed(void *data)
+{
+  const struct counted *c = data;
+
+  return live_stats(c->client).renewed > c->before;
+}
+
+static bool has_sent(void *data)
+{
+  const struct counted *c = data;
+
+  return live_stats(c->client).commands > c->before;
+}
+
 TEST(locks_of_many_slots_are_taken_kept_and_given_back)
 {
   const char *names[] = { "a", "b", "c", "d e", "{tag}x", "y{tag}" };
@@ -58,12 +77,9 @@ TEST(locks_of_many_slots_are_taken_kept_and_given_back)
   for (size_t i = 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
     dibs_client *c = clients[i % 2];
     dibs_hold *hold = live_lock(c, names[i / 2], 600);
-    uint64_t renewed = live_stats(c).renewed;
-    int64_t until = live_now_ms() + LIVE_LONG_MS;
+    struct counted renewed = { c, live_stats(c).renewed };
 
-    while (live_stats(c).renewed == renewed && live_now_ms() < until)
-      ;
-    assert_true(live_stats(c).renewed > renewed);
+    assert_true(live_until(LIVE_LONG_MS, has_renewed, &renewed));
     live_expect(c, dibs_release(hold), DIBS_OK);
   }
 }
@@ -82,12 +98,10 @@ static int64_t answered_ms(struct test_server *where, const char *channel, const
   int64_t begun = live_now_ms();
 
   for (int i = 0; i < ROUNDS; i++) {
-    uint64_t seen = live_stats(spring).commands;
-    int64_t until = live_now_ms() + SOON_MS;
+    struct counted sent = { spring, live_stats(spring).commands };
 
     (void)test_server_command(where, "PUBLISH %s %s", channel, key);
-    while (live_stats(spring).commands == seen && live_now_ms() < until)
-      ;
+    (void)live_until(SOON_MS, has_sent, &sent);
   }
   return live_now_ms() - begun;
 }
