@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is answered about maps, lists and sets, and what is no answer. */
+/* What is answered about maps, lists and sets, and what is no answer; which calls may be repeated
+ * without one; the names of locks that belong to a key, as Java makes them. */
 
 #include "tests.h"
 #include "answer_reader.h"
@@ -98,6 +99,43 @@ TEST(what_is_no_page_is_none)
     assert_false(data_page_answer(r, &page));
     resp_reply_free(r);
   }
+}
+
+/* Only these may be sent again when no answer came. */
+TEST(reads_are_those_that_change_nothing)
+{
+  static const data_verb reads[] = { DATA_MAP_GET, DATA_MAP_HAS, DATA_MAP_SIZE, DATA_MAP_PAGE,
+                                     DATA_LIST_GET, DATA_LIST_SIZE, DATA_LIST_PAGE,
+                                     DATA_SET_HAS, DATA_SET_SIZE, DATA_SET_PAGE, DATA_TTL };
+  size_t count = 0;
+
+  for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
+    assert_true(data_is_read(reads[i]));
+  for (int verb = DATA_MAP_SET; verb <= DATA_DELETE; verb++)
+    count += data_is_read((data_verb)verb);
+  assert_int_equal(count, sizeof(reads) / sizeof(reads[0]));
+}
+
+/* ---- names of locks ---- */
+
+static void check_name(const char *name, const char *key, const char *kind, const char *expected)
+{
+  char bytes[200];
+  text out = text_over(bytes, sizeof(bytes));
+
+  data_lock_name(name, (resp_argument){ key, strlen(key) }, kind, &out);
+  assert_string_equal(bytes, expected);
+}
+
+TEST(a_name_gets_braces_unless_it_has_one)
+{
+  check_name("users", "key1", "lock", "{users}:td70ePIfZeWyYYH5QeK0MQ:lock");
+  check_name("users", "user:42", "rw_lock", "{users}:/daebcSkFTlYx0L3+eilig:rw_lock");
+  check_name("users", "", "semaphore", "{users}:t6rZwibGo2uy1OSmNVe8pg:semaphore");
+  check_name("{app}:users", "a", "fairlock", "{app}:users:qwvAS12pR0CgRitaypEjUw:fairlock");
+  check_name("a{b", "a", "countdownlatch", "a{b:qwvAS12pR0CgRitaypEjUw:countdownlatch");
+  check_name("a}b", "a", "permitexpirablesemaphore",
+             "{a}b}:qwvAS12pR0CgRitaypEjUw:permitexpirablesemaphore");
 }
 
 RUN_TESTS(NULL, NULL)

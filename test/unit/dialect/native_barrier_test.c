@@ -1,48 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the barrier scripts, word for word, and their answers, the strange ones too. */
+/* The answers of the barrier scripts, the strange ones too. */
 
 #include "tests.h"
-#include "call_reader.h"
+#include "answer_reader.h"
 #include "dialect/native/barrier.h"
-#include "rendered.h"
-
-#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
-
-static const protocol here = { .prefix = "dibs", .client = ANNA };
-static const barrier_call call = { .name = "x", .name_size = 1, .party = 7, .parties = 3,
-                                   .generation = 5, .silence_ms = 9000 };
-
-TEST(each_call_says_what_its_script_expects)
-{
-  assert_true(RENDERED(native_barrier_arrive, &here, &sent, false, &call));
-  CHECK_WORDS(&sent, &script_native_barrier_arrive, "1", "dibs:b:{x}", ANNA ":7", "3", "5",
-              "9000", "dibs:barrier:{x}", NO_LIMIT);
-  assert_true(RENDERED(native_barrier_leave, &here, &sent, false, &call));
-  CHECK_WORDS(&sent, &script_native_barrier_leave, "1", "dibs:b:{x}", ANNA ":7", "5",
-              "dibs:barrier:{x}");
-  assert_true(RENDERED(native_barrier_look, &here, &sent, false, "{a}b", 4));
-  CHECK_WORDS(&sent, &script_native_barrier_look, "1", "dibs:b:{a}b");
-  assert_true(RENDERED(native_barrier_reset, &here, &sent, false, "x", 1,
-                       9007199254740991));
-  CHECK_WORDS(&sent, &script_native_barrier_reset, "1", "dibs:b:{x}", "9007199254740991",
-              "dibs:barrier:{x}", NO_LIMIT);
-}
-
-TEST(the_longest_names_and_numbers_have_room)
-{
-  protocol long_one = { .client = ANNA };
-  barrier_call c = { .party = UINT64_MAX, .parties = 10000, .generation = UINT64_MAX,
-                     .silence_ms = INT64_MAX };
-  char name[NAME_MAX_BYTES];
-
-  memset(long_one.prefix, 'p', PREFIX_MAX_BYTES);
-  memset(name, 'n', sizeof(name));
-  c.name = name;
-  c.name_size = sizeof(name);
-  assert_true(RENDERED(native_barrier_arrive, &long_one, &sent, false, &c));
-  assert_true(RENDERED(native_barrier_leave, &long_one, &sent, false, &c));
-  assert_non_null(memmem(buffer_bytes(&sent), buffer_size(&sent), "n}\r\n", 4));
-}
 
 static bool arrive_read(const char *bytes, barrier_answer *ret)
 {
@@ -127,4 +88,4 @@ TEST(a_reset_answers_one_or_none)
   }
 }
 
-RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)
+RUN_TESTS(NULL, NULL)

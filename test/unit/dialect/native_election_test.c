@@ -1,58 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the election scripts, word for word, and their answers, the strange ones too. */
+/* The answers of the election scripts, the strange ones too. */
 
 #include "tests.h"
 
 #include <stdio.h>
 
-#include "call_reader.h"
+#include "answer_reader.h"
 #include "dialect/native/election.h"
-#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define LEASE ANNA ":7:1700000000000000"
 
-static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
-
-static publish_call call_of(int64_t ttl_ms)
-{
-  return (publish_call){ .name = "x", .name_size = 1, .lease = &lease,
-                         .fence = 1740800000000000002, .publication = 3, .ttl_ms = ttl_ms,
-                         .value = "here", .value_size = 4 };
-}
-
-TEST(each_call_says_what_its_script_expects)
-{
-  publish_call c = call_of(30000);
-
-  assert_true(RENDERED(native_elect_publish, &here, &sent, false, &c));
-  CHECK_WORDS(&sent, &script_native_elect_publish, "2", "dibs:m:{x}", "dibs:e:{x}", LEASE,
-              "1740800000000000002", "3", "3600000", "dibs:elect:{x}", "here",
-              NO_LIMIT);
-  c = call_of(1000000);
-  assert_true(RENDERED(native_elect_clear, &here, &sent, false, &c));
-  CHECK_WORDS(&sent, &script_native_elect_clear, "1", "dibs:e:{x}", LEASE,
-              "1740800000000000002", "4000000", "dibs:elect:{x}");
-  assert_true(RENDERED(native_elect_look, &here, &sent, false, "{a}b", 4));
-  CHECK_WORDS(&sent, &script_native_elect_look, "2", "dibs:m:{a}b", "dibs:e:{a}b");
-}
-
-TEST(the_longest_names_and_numbers_have_room)
-{
-  protocol long_one = { .client = ANNA };
-  publish_call c = call_of(2073600000);
-  char name[NAME_MAX_BYTES];
-
-  memset(long_one.prefix, 'p', PREFIX_MAX_BYTES);
-  memset(name, 'n', sizeof(name));
-  c.name = name;
-  c.name_size = sizeof(name);
-  c.fence = c.publication = UINT64_MAX;
-  assert_true(RENDERED(native_elect_publish, &long_one, &sent, false, &c));
-  assert_true(RENDERED(native_elect_clear, &long_one, &sent, false, &c));
-  assert_non_null(memmem(buffer_bytes(&sent), buffer_size(&sent), "8294400000", 10));
-}
 
 /* Reads {now, state, lease, remaining, length, renewals, fence, value}. */
 static bool look_read(const char *lease_text, const char *numbers, const char *fence,
@@ -127,4 +86,4 @@ TEST(a_telling_is_told_or_not)
   }
 }
 
-RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)
+RUN_TESTS(NULL, NULL)

@@ -3,9 +3,7 @@
 
 #include "tests.h"
 #include "answer_reader.h"
-#include "call_reader.h"
 #include "dialect/native.h"
-#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define LEASE "$41\r\n" ANNA ":7:1700000000000000\r\n"
@@ -19,16 +17,6 @@ static bool inspect_of(const char *bytes, inspect_answer *a)
 
   resp_reply_free(r);
   return is_good;
-}
-
-TEST(an_inspection_names_the_lock_and_where_inboxes_are)
-{
-  protocol here = { .prefix = "dibs", .client = ANNA };
-
-  assert_true(RENDERED(native_inspect, &here, &sent, false, "x", 1));
-  CHECK_WORDS(&sent, &script_native_inspect, "1", "dibs:m:{x}", "dibs");
-  assert_true(RENDERED(native_inspect_in_doubt, &here, &sent, false, "x", 1));
-  CHECK_WORDS(&sent, &script_native_inspect, "1", "dibs:m:{x}", "dibs", "0");
 }
 
 TEST(an_inspection_shows_holders_and_waiters)
@@ -116,4 +104,4 @@ TEST(more_waiters_than_a_script_shows_are_refused)
   free(bytes);
 }
 
-RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)
+RUN_TESTS(NULL, NULL)

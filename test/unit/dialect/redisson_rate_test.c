@@ -1,62 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the rate limiters, word for word; Redisson's keys; their answers. */
+/* The names of rate limiters in a cluster; their answers. */
 
 #include "tests.h"
-#include "call_reader.h"
+#include "answer_reader.h"
 #include "dialect/redisson/rate.h"
-#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
-#define UUID "00000000-0000-0000-0000-000000000000"
 
 static const protocol here = { .prefix = "dibs", .client = ANNA };
-static const uint8_t id[RATE_ID_SIZE] = "0123456789abcdef";
-static const rate_call api = { .name = "api", .name_size = 3, .permits = 3, .id = id,
-                               .number = 7, .rate = 10, .interval_ms = 1000,
-                               .keepalive_ms = 5000, .type = 1, .how = 'u' };
-
-TEST(each_call_says_all_its_keys)
-{
-  assert_true(RENDERED(rate_acquire, &here, &sent, false, &api));
-  CHECK_WORDS(&sent, &script_redisson_rate_acquire, "5", "api", "{api}:value",
-              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
-              "0123456789abcdef", NO_LIMIT);
-  assert_true(RENDERED(rate_cancel, &here, &sent, false, &api));
-  CHECK_WORDS(&sent, &script_redisson_rate_cancel, "5", "api", "{api}:value",
-              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
-              "0123456789abcdef");
-  assert_true(RENDERED(rate_look, &here, &sent, false, &api));
-  CHECK_WORDS(&sent, &script_redisson_rate_look, "5", "api", "{api}:value",
-              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID);
-}
-
-TEST(changes_say_where_their_answer_is_kept)
-{
-  assert_true(RENDERED(rate_set, &here, &sent, false, &api));
-  CHECK_WORDS(&sent, &script_redisson_rate_set, "6", "api", "{api}:value", "{api}:value:" UUID,
-              "{api}:permits", "{api}:permits:" UUID, "dibs:r:{api}:" ANNA ":7", "10", "1000",
-              "5000", "1", "u", NO_LIMIT);
-  assert_true(RENDERED(rate_release, &here, &sent, false, &api));
-  CHECK_WORDS(&sent, &script_redisson_rate_release, "6", "api", "{api}:value",
-              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
-              "dibs:r:{api}:" ANNA ":7", "3", NO_LIMIT);
-  assert_true(RENDERED(rate_delete, &here, &sent, false, &api));
-  CHECK_WORDS(&sent, &script_redisson_rate_delete, "6", "api", "{api}:value",
-              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
-              "dibs:r:{api}:" ANNA ":7", NO_LIMIT);
-}
-
-TEST(a_name_with_an_open_brace_gets_none)
-{
-  rate_call c = api;
-
-  c.name = "{t}api";
-  c.name_size = 6;
-  assert_true(RENDERED(rate_delete, &here, &sent, false, &c));
-  CHECK_WORDS(&sent, &script_redisson_rate_delete, "6", "{t}api", "{t}api:value",
-              "{t}api:value:" UUID, "{t}api:permits", "{t}api:permits:" UUID,
-              "dibs:r:{t}api:" ANNA ":7", NO_LIMIT);
-}
 
 TEST(in_cluster_names_whose_keys_would_part_are_refused)
 {
@@ -71,19 +22,6 @@ TEST(in_cluster_names_whose_keys_would_part_are_refused)
   }
   for (size_t i = 0; i < 3; i++)
     assert_null(rate_name_fault(&cluster, good[i], strlen(good[i])));
-}
-
-TEST(the_longest_names_fit)
-{
-  char name[NAME_MAX_BYTES];
-  protocol far = { .prefix = "", .client = ANNA };
-  rate_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX, .id = id,
-                  .rate = UINT64_MAX, .how = 's' };
-
-  memset(name, 'n', sizeof(name));
-  memset(far.prefix, 'p', PREFIX_MAX_BYTES);
-  assert_true(RENDERED(rate_set, &far, &sent, true, &c));
-  assert_true(RENDERED(rate_acquire, &far, &sent, true, &c));
 }
 
 static rate_answer answer_of(const char *bytes)
@@ -154,4 +92,4 @@ TEST(changes_and_looks_are_read)
   resp_reply_free(r);
 }
 
-RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)
+RUN_TESTS(NULL, NULL)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys, owners, calls and inspections of the dialect redisson. */
+/* Owners, channels, names, ids of permits and inspections of the dialect redisson. */
 
 #include "tests.h"
 
 #include <dibs/client.h>
 
 #include "answer_reader.h"
-#include "call_reader.h"
 #include "dialect/dialect.h"
 #include "dialect/redisson/redisson.h"
-#include "rendered.h"
 
 /* Bytes 00 11 22 .. ff. */
 #define CLIENT "ABEiM0RVZneImaq7zN3u_w"
 #define UUID "00112233-4455-6677-8899-aabbccddeeff"
+#define OTHER "BBBBBBBBBBBBBBBBBBBBBB"
 #define NOBODY "......................"
 
 static const protocol here = { .dialect = &redisson_dialect, .prefix = "dibs", .client = CLIENT };
@@ -67,59 +66,52 @@ TEST(half_a_tag_is_no_name_in_a_cluster)
   assert_non_null(dialect_name_fault(&cluster, "a{b", 3));
 }
 
-TEST(an_ask_names_what_its_kind_needs)
+TEST(channels_are_those_of_the_kind)
 {
-  acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .waits = true,
-                     .until_us = 99, .min_token = 5 };
+  static const struct { char mode; const char *channel; } all[] = {
+    { 0, "redisson_lock__channel:{x}" }, { 'r', "redisson_rwlock:{x}" },
+    { 'w', "redisson_rwlock:{x}" }, { 'p', "redisson_sc:{x}" },
+  };
 
-  assert_true(RENDERED(here.dialect->acquire, &here, &sent, false, &c));
-  CHECK_WORDS(&sent, &script_redisson_acquire, "2", "n", "dibs:over:{n}:" UUID ":7", UUID ":7",
-              "30000", "99", "w lock", "5");
-  c.kind = LOCK_FAIR;
-  c.waits = false;
-  assert_true(RENDERED(here.dialect->acquire, &here, &sent, false, &c));
-  CHECK_WORDS(&sent, &script_redisson_acquire, "4", "n", "dibs:over:{n}:" UUID ":7",
-              "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "30000", "99",
-              "t fair", "5");
-  c.kind = LOCK_FENCED;
-  assert_true(RENDERED(here.dialect->acquire, &here, &sent, false, &c));
-  CHECK_WORDS(&sent, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
-              "redisson_lock_token:{n}", UUID ":7", "30000", "99", "t fenced", "5");
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    char bytes[64];
+    text t = text_over(bytes, sizeof(bytes));
+
+    here.dialect->channel(&here, "x", 1, all[i].mode, LOCK_MUTEX, 1, &t);
+    assert_string_equal(bytes, all[i].channel);
+  }
 }
 
-/* The last token is kept beside the lock, for who comes next. */
-TEST(on_a_quorum_an_ask_names_the_last_token)
-{
-  acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .min_token = 5 };
-  lease_id lease = { .client = CLIENT, .ask = 7, .token = 900 };
-  protocol voter = here;
+/* ---- ids of permits ---- */
 
-  voter.is_voter = true;
-  assert_true(RENDERED(voter.dialect->acquire, &voter, &sent, false, &c));
-  CHECK_WORDS(&sent, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
-              "dibs:token:{n}", UUID ":7", "30000", "0", "t lock", "5");
-  assert_true(RENDERED(voter.dialect->raise, &voter, &sent, false, "n", 1, &lease, 1000));
-  CHECK_WORDS(&sent, &script_redisson_raise, "2", "n", "dibs:token:{n}", UUID ":7", "1000");
-  assert_true(RENDERED(voter.dialect->share_raise, &voter, &sent, false, "a{b}", 4, &lease,
-                       1001));
-  CHECK_WORDS(&sent, &script_redisson_raise, "2", "a{b}", "dibs:token:a{b}", UUID ":7", "1001");
+TEST(the_first_id_is_the_client_s_with_the_ask_in_it)
+{
+  static const uint8_t of_7[] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+                                  0x88, 0x99, 0xaa, 0xbb ^ 7, 0xcc, 0xdd, 0xee, 0xff };
+  static const uint8_t of_many[] = { 0x00, 0x11, 0x22, 0x33, 0x44 ^ 1, 0x55 ^ 2, 0x66 ^ 3,
+                                     0x77 ^ 4, 0x88 ^ 5, 0x99 ^ 6, 0xaa ^ 7, 0xbb ^ 8,
+                                     0xcc, 0xdd, 0xee, 0xff };
+  uint8_t id[PERMIT_ID_SIZE];
+
+  redisson_permit_id(CLIENT, 7, id);
+  assert_memory_equal(id, of_7, sizeof(id));
+  redisson_permit_id(CLIENT, 0x0102030405060708, id);
+  assert_memory_equal(id, of_many, sizeof(id));
 }
 
-TEST(a_release_says_how_it_is_told)
+TEST(the_same_ask_has_the_same_ids_and_others_have_others)
 {
-  protocol cluster = here;
-  lease_id lease = { .client = CLIENT, .ask = 7, .token = 1 };
+  uint8_t first[PERMIT_ID_SIZE], id[PERMIT_ID_SIZE];
 
-  cluster.has_tags = cluster.has_sharded_channels = true;
-  assert_true(RENDERED(here.dialect->release, &here, &sent, false, "n", 1, &lease, 0, 1000000));
-  CHECK_WORDS(&sent, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
-              "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "0", "PUBLISH",
-              "redisson_lock__channel:{n}");
-  assert_true(RENDERED(cluster.dialect->release, &cluster, &sent, false, "n", 1, &lease, 3000000,
-                       1000000));
-  CHECK_WORDS(&sent, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
-              "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "2001",
-              "SPUBLISH", "redisson_lock__channel:{n}");
+  redisson_permit_id(CLIENT, 1, first);
+  redisson_permit_id(CLIENT, 1, id);
+  assert_memory_equal(id, first, sizeof(id));
+  for (uint64_t bit = 2; bit != 0; bit <<= 1) {
+    redisson_permit_id(CLIENT, bit | 1, id);
+    assert_memory_not_equal(id, first, 12);       /* so that counting up never meets */
+  }
+  redisson_permit_id(OTHER, 1, id);
+  assert_memory_not_equal(id, first, 12);
 }
 
 /* ---- inspections ---- */
@@ -182,4 +174,4 @@ TEST(what_is_no_inspection_is_refused)
   assert_false(inspect_of("*5\r\n:100\r\n:0\r\n:1\r\n:0\r\n:99999\r\n", &a));
 }
 
-RUN_TESTS_EACH(NULL, NULL, call_begin, call_end)
+RUN_TESTS(NULL, NULL)
