@@ -135,7 +135,9 @@ struct drive {
   drive_waiter *first_waiter, *last_waiter, *leader, *closer;
   drive_waiter *first_to_wake;
   bool leader_sleeps, links_are_taken;
-  spin_history spins;             /* of the leader; protected by being the leader */
+  /* Of the leader, protected by being the leader: of waits for the server, and of those in which
+   * only other clients are waited for. */
+  spin_history reply_spins, grant_spins;
   instant show_at;                /* without a leader, `links` is hidden until then */
   size_t waiter_count;
   bool io_leads;                  /* many calls wait: dibs-io reads for all */

@@ -295,13 +295,13 @@ static int ms_until(instant until)
 }
 
 /* Events of `links`, if they come within SPIN_LENGTH; else 0. */
-static int links_spin(drive *d, struct epoll_event *events, instant until)
+static int links_spin(drive *d, spin_history *h, struct epoll_event *events, instant until)
 {
   instant now, before, end;
   bool was_off;
   int count;
 
-  if (!spin_is_next(&d->spins) || !spinner_enters())
+  if (!spin_is_next(h) || !spinner_enters())
     return 0;
   now = drive_now();
   end = instant_min(until, instant_add(now, SPIN_LENGTH));
@@ -312,7 +312,7 @@ static int links_spin(drive *d, struct epoll_event *events, instant until)
     was_off = instant_since(now, before).ns > SPIN_ROUND_MAX.ns;
   } while (count == 0 && !was_off && instant_before(now, end));
   spinner_leaves();
-  spin_ended(&d->spins, was_off ? SPIN_PUT_OFF : count > 0 ? SPIN_PAID : SPIN_IN_VAIN);
+  spin_ended(h, was_off ? SPIN_PUT_OFF : count > 0 ? SPIN_PAID : SPIN_IN_VAIN);
   return count;
 }
 
@@ -322,12 +322,12 @@ void loop_lead(drive *d, instant until)
   struct epoll_event events[EVENTS_MAX];
   struct pollfd both[2] = { { .fd = d->links_fd, .events = POLLIN },
                             { .fd = d->timer_fd, .events = POLLIN } };
-  bool spins = engine_awaits_server(d->engine);
+  spin_history *h = engine_awaits_server(d->engine) ? &d->reply_spins : &d->grant_spins;
   int count;
 
   d->leader_sleeps = true;
   drive_unlock(d);
-  count = spins ? links_spin(d, events, until) : 0;
+  count = links_spin(d, h, events, until);
   if (count == 0 && d->has_thread)
     count = epoll_wait(d->links_fd, events, EVENTS_MAX, ms_until(until));
   else if (count == 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/spin.h - whether a leader looks for the reply for a moment before it sleeps.
+/* drive/spin.h - whether a leader looks for the reply or the grant for a moment before it sleeps.
  *
  * With a free processor and a near server the reply is there sooner than a thread that sleeps has
  * been woken: the processor that went idle must be interrupted, on a virtual machine by its host.
- * A thread spins only for a reply or a connection, not for a lock that another client has.
+ * The same is true of a grant where another client gives the lock back at once, as one that has
+ * parked the lease. These waits have a history of their own: most locks are held for longer.
  *
  * After a spin without success the next wait sleeps at once, after a second one in a row the next
  * 2, then 4 … 1024. So a server that is not near costs one spin in 1025 waits. Where other work
