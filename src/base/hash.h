@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* base/hash.h - hashes that clients of all versions, or servers, compute equally; and one for
- * tables in memory. */
+/* base/hash.h - hashes that clients of all versions, or servers, compute equally; one for tables
+ * in memory; and one that cannot be guessed without its key. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -27,5 +27,10 @@ uint32_t hash_in_memory(const void *bytes, size_t size);
 
 /* CRC-16/XMODEM of all bytes, modulo SLOT_COUNT; the caller selects the tag. */
 uint16_t slot_of_bytes(const void *bytes, size_t size);
+
+/* ---- SipHash-2-4 ---- */
+
+/* Of `count` numbers of 8 bytes, the lowest byte of each first. */
+uint64_t siphash(const uint64_t key[2], const uint64_t *values, size_t count);
 
 #endif

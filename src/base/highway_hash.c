@@ -52,7 +52,7 @@ static highway begin(const uint64_t key[LANES])
 
 /* Adds to each of two lanes the bytes of both others, permuted so that the bytes mixed
  * least by a product get to the positions that are mixed most. Bytes with the same shift
- * move together: an uncontended lock computes a hash. */
+ * move together. */
 static void zipper_add(uint64_t to[2], const uint64_t from[2])
 {
   uint64_t a = from[0], b = from[1];

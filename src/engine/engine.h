@@ -38,7 +38,7 @@ typedef enum patience { PATIENCE_ONCE_ANSWERED, PATIENCE_NEVER, PATIENCE_ALWAYS 
 typedef struct engine_settings {
   memory memory;
   uint64_t seed;                  /* for jitter */
-  uint64_t nonce_key[4];          /* secret, from the system's random source */
+  uint64_t nonce_key[2];          /* secret, from the system's random source */
   char client_id[23];             /* 22 characters of base64url from 16 random bytes */
   const char *prefix;
   const deployment *deployment;   /* must outlive the engine; without SERVER_LOCAL */

@@ -41,7 +41,7 @@ typedef struct lock_settings {
   const memory *memory;
   const protocol *protocol;           /* copied */
   uint64_t seed;                    /* for jitter; each table of a client has another */
-  uint64_t nonce_key[4];            /* secret: of the system's random source */
+  uint64_t nonce_key[2];            /* secret: of the system's random source */
   span connect_timeout, command_timeout;
   span renew_every;                 /* 0: ttl / 3 */
   int32_t clock_rate_error_ppm;

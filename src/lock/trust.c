@@ -2,6 +2,7 @@
 /* lock/trust.c - what a message must prove to be accepted, the cost limit of the others,
  * and which tokens are possible (protocol.md 5). Any client with the right to publish can
  * write to an inbox. */
+#include "base/hash.h"
 #include "lock/table.h"
 
 #define HINTS_MAX 1000                  /* at once, and this number again each second */
@@ -17,10 +18,8 @@
 uint64_t ask_nonce(const lock_table *t, uint64_t ask)
 {
   const uint64_t input[2] = { ask, t->settings.seed };
-  uint64_t words[2];
 
-  highway_hash_128(t->settings.nonce_key, input, sizeof(input), words);
-  return words[0];
+  return siphash(t->settings.nonce_key, input, 2);
 }
 
 bool message_is_proven(const lock_table *t, const inbox_message *m)

@@ -3,6 +3,8 @@
  * what is answered without being asked for, and the dialogue that the test writes. */
 #include "peer_parts.h"
 
+#include "base/hash.h"
+
 #define OWN_CHANNEL "dibs:inbox:" PEER_CLIENT
 
 static void feed(struct peer *p, int i, const char *bytes, size_t size)
@@ -230,11 +232,8 @@ void peer_message(struct peer *p, const char *format, ...)
 unsigned long long peer_nonce(uint64_t ask)
 {
   const engine_settings settings = peer_settings();
-  uint64_t hash[2];
 
-  highway_hash_128(settings.nonce_key, (const uint64_t[2]){ ask, settings.seed },
-                   2 * sizeof(uint64_t), hash);
-  return hash[0];
+  return siphash(settings.nonce_key, (const uint64_t[2]){ ask, settings.seed }, 2);
 }
 
 void peer_hands_over(struct peer *p, const char *format, ...)
