@@ -172,7 +172,8 @@ static void commands_lost(engine *e, server *s, dibs_status why, const char *wor
 {
   bool has_said_goodbye = s->farewell_was_sent;
 
-  s->is_announced = s->farewell_was_sent = false;
+  s->farewell_was_sent = false;
+  s->announce_again_at = now;            /* it may have been restarted empty */
   if (has_said_goodbye)
     e->farewells--;                      /* it will get no reply */
   lock_link_down(s->locks, s->route, why, words, now);

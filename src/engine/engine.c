@@ -191,7 +191,7 @@ instant engine_deadline(const engine *e)
     if (e->links[i] != NULL && !e->links[i]->is_done)
       first = instant_min(first, connection_deadline(e->links[i]));
   for (size_t i = 0; i < e->server_count && !e->is_closing; i++)
-    if (e->servers[i]->is_announced &&
+    if (e->servers[i]->is_announced && server_is_ready(e->servers[i]) &&
         (lock_wants_link(e->servers[i]->locks, e->servers[i]->route) ||
          presence_wants_link(e, e->servers[i])))
       first = instant_min(first, e->servers[i]->announce_again_at);

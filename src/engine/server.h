@@ -16,7 +16,8 @@ struct server {
   bool has_url;             /* false: not found yet */
   bool is_out;              /* Cluster: it serves no slot (any more) */
   connection *commands, *inbox, *acks;      /* NULL: not wanted yet; Cluster: or no longer */
-  bool is_announced, memory_was_checked;
+  bool is_announced;        /* on this or an earlier connection: the registration may be there */
+  bool memory_was_checked;
   instant announce_again_at;
   bool farewell_was_sent;
   bool was_decided;         /* it has answered a request for a lock */

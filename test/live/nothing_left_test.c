@@ -106,6 +106,21 @@ TEST(lost_answers_leave_nothing)
   proxy = test_proxy_stop(proxy);
 }
 
+/* The registration is from before the connection broke; nothing has been locked since. */
+TEST(a_client_that_was_connected_again_leaves_no_registration)
+{
+  live_needs_one_server();
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *client = live_open(live_url_by(proxy));
+
+  assert_int_equal(dibs_release(live_lock(client, "again", 5000)), DIBS_OK);
+  test_proxy_cut(proxy);
+  live_expect(client, dibs_ping(client, LIVE_LONG_MS, NULL), DIBS_OK);
+  client = dibs_close(client);
+  live_expect_clean(live_server);
+  proxy = test_proxy_stop(proxy);
+}
+
 /* ---- a process that is killed ---- */
 
 static void never_runs(const dibs_error *error, dibs_hold *hold, void *data)
