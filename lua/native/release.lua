@@ -8,8 +8,9 @@
 --           Redis 8.4. The next such release may do without this script (protocol.md 23)
 --         2 gone: the name is free, and another client may have had it since
 --         {3, the present lease}
--- Of a token: the last argument is its limit, and the client that was granted the lease is
--- notified: it may still believe in it. For the uncontended path as in acquire.lua.
+-- Of a token: the last argument is its limit, the lease may have been raised since, and the
+-- client that was granted the lease is notified: it may still believe in it. For the uncontended
+-- path as in acquire.lua.
 local redis, ARGV = redis, ARGV
 local is_by_token = ARGV[4]
 if is_by_token then
@@ -39,11 +40,13 @@ local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include new_lease
 --@include end_lease
 --@include is_last
+--@include is_grant
 local lease, queue = load(key, '')
 if not lease then
   return foreign
 end
-if lease.id ~= ARGV[1] then
+local is_raised = is_by_token and lease.is_held and is_grant(lease, ARGV[1])
+if lease.id ~= ARGV[1] and not is_raised then
   if lease.is_held then
     return { 3, lease.id }
   end

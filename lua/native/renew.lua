@@ -6,8 +6,9 @@
 -- ARGV for each: lease id, ttl ms; last the expected TIME (0: in doubt)
 -- answers {now, then for each: waiters, remaining ms}. Waiters -1: not this lease, and the second
 --         number is, as for break: 2 gone   3 another lease   4 no other since
--- Of a token: the last argument is its limit.
-if #ARGV % 2 == 0 then
+-- Of a token: the last argument is its limit, and the lease may have been raised since.
+local is_by_token = #ARGV % 2 == 0
+if is_by_token then
   --@may_return late
 end
 local time = redis.call('TIME')
@@ -23,6 +24,7 @@ local function general()
   --@include longer_lease
   --@include era_is_young
   --@include is_last
+  --@include is_grant
   return function(i)
     local key, value, waiters, remaining = KEYS[i], values[i], 0, 0
     local is_string = value
@@ -32,7 +34,9 @@ local function general()
       waiters = value and fields[3] - fields[2]
     end
     local lease = value and read_value(value)
-    if lease and lease.is_held and lease.id == ARGV[2 * i - 1] and
+    local is_it = lease and lease.is_held and (lease.id == ARGV[2 * i - 1] or
+      is_by_token and is_grant(lease, ARGV[2 * i - 1]))
+    if is_it and
       not (now > lease.deadline and era_is_young(KEYS[count + 1])) then
       local length
       value, length, remaining = longer_lease(lease, tonumber(ARGV[2 * i]))
@@ -45,7 +49,7 @@ local function general()
       end
     else
       waiters, remaining = -1, 2
-      if lease and lease.is_held and lease.id ~= ARGV[2 * i - 1] then
+      if lease and lease.is_held and not is_it then
         remaining = 3
       elseif lease and is_last(lease, ARGV[2 * i - 1]) then
         remaining = 4

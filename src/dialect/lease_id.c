@@ -132,10 +132,19 @@ bool lease_id_read(const char *bytes, size_t size, lease_id *ret_lease)
   return true;
 }
 
+static bool is_of_one_ask(const lease_id *a, const lease_id *b)
+{
+  return a->ask == b->ask && a->set == b->set && strcmp(a->client, b->client) == 0;
+}
+
 bool lease_id_equal(const lease_id *a, const lease_id *b)
 {
-  return a->token == b->token && a->ask == b->ask && a->set == b->set &&
-         strcmp(a->client, b->client) == 0;
+  return a->token == b->token && is_of_one_ask(a, b);
+}
+
+bool lease_id_is_grant(const lease_id *l, const lease_id *id)
+{
+  return (l->token == id->token || l->token == id->token + 1) && is_of_one_ask(l, id);
 }
 
 bool lease_id_is_quarantine(const lease_id *l)

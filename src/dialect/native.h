@@ -32,6 +32,8 @@ typedef struct lease_id {
 void lease_id_write(const lease_id *l, text *out);
 bool lease_id_read(const char *bytes, size_t size, lease_id *ret_lease);
 bool lease_id_equal(const lease_id *a, const lease_id *b);
+/* Equal, or `l` is `id` after a raise by 1: lua/native/shared/is_grant.lua. */
+bool lease_id_is_grant(const lease_id *l, const lease_id *id);
 /* The lease without a client that a server in quarantine shows (protocol.md 16). */
 bool lease_id_is_quarantine(const lease_id *l);
 

@@ -316,6 +316,8 @@ lease_state hold_forget(lease *l)
   timers_clear(&t->timers, &l->renew);
   timers_clear(&t->timers, &l->deadline);
   l->renewing_at = NULL;
+  l->renumber = RENUMBER_NONE;
+  l->term.raise_to = 0;        /* under way, perhaps: lease_id_is_grant() */
   l->ended_token = l->term.id.token;
   return LEASE_IDLE;
 }

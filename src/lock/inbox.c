@@ -80,7 +80,7 @@ static lease_state message_grant(lease *l, const inbox_message *m, instant now)
 static bool is_detached(const lock_table *t, const lease_id *id)
 {
   for (const detached *d = t->detached; d != NULL; d = d->next)
-    if (lease_id_equal(&d->lease, id))
+    if (lease_id_is_grant(id, &d->lease))
       return true;
   return false;
 }
@@ -127,7 +127,7 @@ static lease_state message_want(lease *l)
 /* The message may be wrong: a renewal shows the state of the lease. */
 static void message_lost(lease *l, const inbox_message *m, instant now)
 {
-  bool is_lease = lease_id_equal(&l->term.id, &m->lease);
+  bool is_lease = lease_id_is_grant(&m->lease, &l->term.id);
 
   if (l->state == LEASE_PARKED && is_lease) {
     lease_become(l, LEASE_RELEASING, now);

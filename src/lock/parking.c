@@ -111,7 +111,7 @@ static bool is_due(const lock_table *t, instant now)
 static void renewal_goes_on(lease *l)
 {
   if ((l->state == LEASE_HELD || l->state == LEASE_PARKED) &&
-      (!timer_is_set(&l->renew) || l->term.is_suspect))
+      (!timer_is_set(&l->renew) || l->term.is_suspect || l->term.must_confirm))
     lease_renewal_due(l);
 }
 

@@ -81,6 +81,56 @@ TEST(one_of_two_nested_holds_is_not_detached)
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
 }
 
+/* A lingering lock of which more than half of the fences are used: the server, which stands
+ * still, is to raise its token (protocol.md 11). */
+static dibs_hold *take_numbered(void)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  uint64_t granted;
+
+  o.linger_ms = 60000;
+  do {                                   /* until it lingers, and nothing is under way */
+    granted = live_stats(a).granted_local;
+    for (int i = 0; i < 2; i++)
+      live_expect_ok(dibs_release(live_lock_with(a, "numbered", &o)));
+    live_expect(a, dibs_ping(a, LIVE_LONG_MS, NULL), DIBS_OK);
+  } while (live_stats(a).granted_local < granted + 2);
+  test_server_pause(live_server);
+  for (int i = 0; i < 600; i++)
+    live_expect_ok(dibs_release(live_lock_with(a, "numbered", &o)));
+  return live_lock_with(a, "numbered", &o);
+}
+
+TEST(a_token_from_before_a_raise_names_the_lease)
+{
+  live_needs_one_server();
+  dibs_lock_options soon = live_lock_options(TTL_MS, 300);
+  const char *token = detach(take_numbered());
+  dibs_hold *none = NULL;
+
+  test_server_resume(live_server);
+  expect_renewed(token);
+  /* The client asks for its own detached lease; then another one wants it from that client. */
+  live_refused(live_try(a, "numbered"), DIBS_BUSY);
+  live_refused(dibs_lock(b, "numbered", &soon, &none), DIBS_TIMED_OUT);
+  live_refused(live_try(a, "numbered"), DIBS_BUSY);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  live_expect_free(b, "numbered", LIVE_LONG_MS);
+}
+
+TEST(a_hold_hears_that_its_token_of_before_a_raise_was_released)
+{
+  live_needs_one_server();
+  dibs_hold *hold = take_numbered();
+  char token[DIBS_TOKEN_SIZE];
+
+  live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
+  test_server_resume(live_server);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  live_expect_free(b, "numbered", LIVE_LONG_MS);
+  assert_true(dibs_release(hold) != DIBS_OK);
+}
+
 TEST(a_set_is_renewed_and_released_by_its_token)
 {
   const char *token = detach(take_set());

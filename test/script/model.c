@@ -47,11 +47,30 @@ static bool is_lease(const struct model *m, const char *lease)
   return strcmp(own, lease) == 0;
 }
 
+/* Whether it is `lease` with the next token. */
+static bool is_lease_raised(const struct model *m, const char *lease)
+{
+  const char *token = strrchr(lease, ':');
+  char raised[LEASE_TEXT_SIZE];
+
+  if (token == NULL)
+    return false;
+  snprintf(raised, sizeof(raised), "%.*s%" PRIu64, (int)(token + 1 - lease), lease,
+           (uint64_t)strtoull(token + 1, NULL, 10) + 1);
+  return is_lease(m, raised);
+}
+
+/* A program may have the token from before the raise of a lingering lease. */
+static bool is_grant(const struct model *m, const char *lease)
+{
+  return m->is_held && (is_lease(m, lease) || is_lease_raised(m, lease));
+}
+
 /* What is in other hands is no longer one's own. */
 static bool is_own_lease(const struct model *m, int who)
 {
   return m->exists && m->client == who &&
-         !(m->is_held && is_lease(m, m->detached[who]));
+         !is_grant(m, m->detached[who]);
 }
 
 static void tell(struct model *m, int who, const char *line)
@@ -338,12 +357,7 @@ static release_outcome gone_how(const struct model *m, const char *lease)
 /* Whether the memory is the one that breaking this lease left. */
 static bool was_broken(const struct model *m, const char *lease)
 {
-  const char *token = strrchr(lease, ':');
-  char left[LEASE_TEXT_SIZE];
-
-  snprintf(left, sizeof(left), "%.*s%" PRIu64, (int)(token + 1 - lease), lease,
-           (uint64_t)strtoull(token + 1, NULL, 10) + 1);
-  return m->exists && !m->is_held && is_lease(m, left);
+  return m->exists && !m->is_held && is_lease_raised(m, lease);
 }
 
 typedef enum ending { BY_HOLDER, BY_TOKEN, BY_BREAK } ending;
@@ -353,10 +367,10 @@ static release_answer end_named(struct model *m, int64_t now, int64_t estimate_u
 {
   release_answer a = { .outcome = RELEASE_GONE };
   bool breaks = how == BY_BREAK;
-  char line[256];
+  char line[256], lost[LEASE_TEXT_SIZE];
   int owner = m->client;
 
-  if (!m->exists || !is_lease(m, lease)) {
+  if (!m->exists || !(is_lease(m, lease) || (how == BY_TOKEN && is_grant(m, lease)))) {
     a.outcome = gone_how(m, lease);
     if (a.outcome == RELEASE_TAKEN)
       a.taker = lease_of(m);
@@ -370,9 +384,10 @@ static release_answer end_named(struct model *m, int64_t now, int64_t estimate_u
     a.outcome = breaks ? RELEASE_UNTAKEN : RELEASE_DONE;
     return a;
   }
+  model_lease(m, lost);
   end_lease(m, now, estimate_us, m->client, m->ask, m->token + (breaks ? 1 : 0));
   if (how != BY_HOLDER) {
-    snprintf(line, sizeof(line), "lost %s orders", lease);
+    snprintf(line, sizeof(line), "lost %s orders", lost);
     tell(m, owner, line);
   }
   a.outcome = RELEASE_DONE;

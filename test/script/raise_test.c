@@ -55,6 +55,34 @@ TEST(a_raised_lease_differs_in_its_token_only)
   assert_int_equal(world_release(w, ANNA, &high).outcome, RELEASE_DONE);
 }
 
+/* A token of a program may be from before it. */
+TEST(a_raised_lease_is_renewed_and_released_by_its_older_token)
+{
+  acquire_answer a = world_acquire(w, ANNA, 7);
+  lease_id high = with_token(a.lease, a.lease.token + 1);
+  acquire_answer next;
+
+  assert_int_equal(raise_to(&a.lease, high.token, false), 1);
+  assert_true(world_token_renew(w, CARL, &a.lease, 40000).is_ours);
+  assert_int_equal(world_inspect(w, BERT).holders[0].lease_ms, 40000);
+  assert_int_equal(world_token_release(w, CARL, &a.lease).outcome, RELEASE_DONE);
+  next = world_acquire(w, ANNA, 8);
+  assert_true(next.lease.token > high.token);
+  assert_false(world_token_renew(w, CARL, &a.lease, 40000).is_ours);
+  assert_int_equal(world_token_release(w, CARL, &a.lease).outcome, RELEASE_TAKEN);
+}
+
+TEST(a_raised_lease_is_still_the_detached_one)
+{
+  acquire_answer a = world_acquire(w, ANNA, 7);
+
+  assert_int_equal(raise_to(&a.lease, a.lease.token + 1, false), 1);
+  world_detach(w, ANNA, &a.lease);
+  assert_int_equal(world_try(w, ANNA, 8).outcome, ACQUIRE_BUSY);
+  assert_int_equal(world_cancel(w, ANNA, 8, 0), 0);
+  assert_int_equal(world_inspect(w, BERT).holder_count, 1);
+}
+
 TEST(a_token_far_ahead_of_the_clock_keeps_the_deadline)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);

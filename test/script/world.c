@@ -458,6 +458,21 @@ renew_answer world_renew(struct world *w, int who, const lease_id *lease, int64_
   return world_renew_at(w, who, lease, ttl_ms, world_time_us(w));
 }
 
+static bool token_renew(const protocol *n, request *out, const renew_item *item, int64_t us)
+{
+  return native_renew(n, out, item, 1, us) && request_limit(out);
+}
+
+renew_answer world_token_renew(struct world *w, int who, const lease_id *lease, int64_t ttl_ms)
+{
+  renew_item item = { WORLD_NAME, strlen(WORLD_NAME), lease, ttl_ms };
+  renew_answer a;
+
+  assert_true(RENDERED(token_renew, &w->client[who], &w->out, false, &item, world_time_us(w)));
+  assert_true(native_renew_answer(call(w), 0, &a));
+  return a;
+}
+
 inspect_answer world_inspect(struct world *w, int who)
 {
   inspect_answer a;

@@ -60,6 +60,7 @@ release_answer world_break(struct world *w, int who, const lease_id *lease);
 /* 1 when a lease was given up, else 0. */
 int64_t world_cancel(struct world *w, int who, uint64_t ask, int64_t until_us);
 renew_answer world_renew(struct world *w, int who, const lease_id *lease, int64_t ttl_ms);
+renew_answer world_token_renew(struct world *w, int who, const lease_id *lease, int64_t ttl_ms);
 /* The same by a client that expects the server's time to be this; 0: in doubt. */
 renew_answer world_renew_at(struct world *w, int who, const lease_id *lease, int64_t ttl_ms,
                             int64_t estimate_us);

@@ -268,6 +268,33 @@ TEST(a_want_during_the_raise_is_answered_after_it)
   ends(p, RAISED);
 }
 
+/* The token that the program has may be from before the raise. */
+TEST(a_lease_that_is_detached_during_the_raise_stays_detached)
+{
+  struct peer *p = half_used();
+
+  assert_true(retake(p));
+  assert_int_equal(engine_detach(peer_engine(p), id, peer_now(p)), DIBS_OK);
+  peer_advance_ms(p, 0);
+  peer_expect_told(p, "detached a DIBS_OK");
+  peer_answer(p, "1");
+  peer_message(p, "want " RAISED " n");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+TEST(a_loss_that_is_reported_during_the_raise_is_looked_at)
+{
+  struct peer *p = half_used();
+
+  assert_true(retake(p));
+  peer_message(p, "lost " RAISED " n");
+  peer_answer(p, "1");
+  peer_serve(p, "renew " RAISED, "[%lld -1 2]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
 TEST(a_reply_that_is_lost_is_asked_for_again)
 {
   struct peer *p = half_used();

@@ -3,6 +3,7 @@
 -- after this piece, with `last` set, if the caller may take the lease and no queue is left.
 --@include load
 --@include new_lease
+--@include is_grant
 local mode, nonce, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
   '^(%a)(%d*) (%d+) (%S+) (%d+) (%S+) (.*)$')
 local waits, polls, ask = mode ~= 't', mode == 'p', tonumber(ARGV[2])
@@ -21,7 +22,7 @@ end
 
 -- This ask ends earlier asks of its client, and a later one ends it.
 local is_free = not lease.is_held
-if lease.client == ARGV[1] and not (lease.is_held and lease.id == ARGV[9]) then
+if lease.client == ARGV[1] and not (lease.is_held and is_grant(lease, ARGV[9])) then
   if lease.is_held and lease.ask == ask then
     return { 2, now, remaining(), lease.length, lease.token, tonumber(lease.renewals) }
   end

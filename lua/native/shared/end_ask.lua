@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@include is_grant
 -- Ends the ask under `key` in any state; `detached`: a detached lease of it. Returns 1 if a
 -- lease was released, else 0; nil: the key has another form.
 local function end_ask(detached)
@@ -6,7 +7,7 @@ local function end_ask(detached)
   if not lease then
     return nil
   end
-  local is_mine = lease.client == ARGV[1] and not (lease.is_held and lease.id == detached)
+  local is_mine = lease.client == ARGV[1] and not (lease.is_held and is_grant(lease, detached))
   if is_mine and lease.ask > ask then
     return 0
   end
