@@ -85,7 +85,7 @@ static void print_json(const dibs_history_entry *e)
   json_object_set_new(object, "waited_us", json_integer(e->waited_us));
   json_object_set_new(object, "held_us", json_integer(e->held_us));
   json_set_renamed(object, "ttl_ms", "lease_ms", json_integer(e->ttl_ms));
-  json_object_set_new(object, "fence", json_integer((json_int_t)e->fence));
+  json_set_fence(object, e->fence);
   json_object_set_new(object, "host", json_text(e->host));
   json_object_set_new(object, "pid", json_integer(e->pid));
   json_object_set_new(object, "program", json_text(e->program));

@@ -29,13 +29,15 @@ static void find_json(char *const *words)
       message_use_json();
 }
 
-/* stdout is data; data that could not be written are a failure. */
+/* stdout is data; data that could not be written are a failure, whatever the answer was. */
 static int flush_output(int code)
 {
+  bool was_answered = code == CODE_OK || code == CODE_NO;
+
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout))
     return code;
-  return say_fault(&(message_facts) { .code = code == CODE_OK ? CODE_INTERNAL : code,
+  return say_fault(&(message_facts) { .code = was_answered ? CODE_INTERNAL : code,
                                       .status = "DIBS_ERR_SYSTEM" },
                    "cannot write to standard output%s%s", errno == 0 ? "" : ": ",
                    errno == 0 ? "" : strerror(errno));

@@ -80,7 +80,8 @@ static int open_report(run *r)
   /* Now, so that a wrong path is known before the work. */
   r->status_fd = open(r->options->status_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (r->status_fd < 0)
-    return say_usage(r->word, "--status-file %s: %s", r->options->status_file, strerror(errno));
+    return say_fault(&(message_facts){ .code = CODE_FILE }, "cannot write %s: %s",
+                     r->options->status_file, strerror(errno));
   return 0;
 }
 

@@ -237,9 +237,10 @@ static int status(const status_arguments *a)
     code = show_once(&s, a);
   }
   if (code == CODE_NO && !a->line.wants_json)
-    say_softly("%s", a->line.operand_count > 0 || a->kind != KIND_ANY ? "nothing matches"
-                     : a->wants_graph || a->wants_dot            ? "no client waits"
-                                                                 : "there are no locks");
+    say_softly("%s", a->line.operand_count > 0 || a->kind != KIND_ANY || a->only_held ||
+                         a->only_waiting            ? "nothing matches"
+                     : a->wants_graph || a->wants_dot ? "no client waits"
+                                                      : "there are no locks");
   session_close(&s);
   return code == CODE_NO && !a->asks_by_code ? CODE_OK : code;
 }

@@ -24,6 +24,7 @@ def fifty_short_commands_are_all_there():
     equal({e['pid'] for e in seen}, {r.pid for r in runs} & {e['pid'] for e in seen})
     equal({(e['class'], e['kind'], e['end']) for e in seen}, {('short', 'lock', 'released')})
     assert all(0 <= e['ago_us'] < 60000000 and e['fence'] > 0 for e in seen)
+    assert all(e['fence_text'] == str(e['fence']) for e in seen)
 
 
 def by_default_only_what_is_notable():

@@ -32,6 +32,15 @@ def who_names_holder_lease_fence_and_queue():
     contains(done.out, 'free')
 
 
+def an_answer_that_cannot_be_written_is_no_answer():
+    with open('/dev/full', 'w') as full:
+        equal(finish(start('who', 'nothing:has:this', stdout=full)).code, 70)
+
+
+def held_and_waiting_names_are_not_all_locks():
+    contains(dibs('status', '--held', '--waiting').err, 'nothing matches')
+
+
 def a_list_of_nothing_is_no_failure_unless_it_is_asked_by_the_exit_code():
     other = holder('listed:one')
     for words in (['status'], ['status', '--json'], ['status', '--graph'], ['status', '--dot'],

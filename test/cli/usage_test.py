@@ -152,7 +152,9 @@ def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '--on-lost', 'WINCH', 'x', 'true', says=['"WINCH"', 'TERM HUP'])
     _mistake('run', '--progress', 'bar', 'x', 'true', says=['"bar"', 'auto plain json none'])
     _mistake('run', '-t', '10s', '--max-hold', '5s', 'x', 'true', says='--max-hold must not')
-    _mistake('run', '--status-file', '/no/such/dir/f', 'x', 'true', says='/no/such/dir/f')
+    done = dibs('run', '--status-file', '/no/such/dir/f', 'x', 'true')
+    equal((done.code, done.out), (74, ''), done)
+    contains(done.err, 'cannot write /no/such/dir/f: No such file')
     _mistake('run', '--status-fd', '77', 'x', 'true', says=['77', 'Bad file descriptor'])
     for command, own in itertools.product((['run', 'x'], ['elect', 'run', 'x', '--']), '012'):
         _mistake(command[0], '--status-fd', own, *command[1:], 'true',
@@ -305,6 +307,7 @@ def zsh_accepts_its_completion():
 def a_full_disk_is_no_success():
     with open('/dev/full', 'w') as full:
         equal(finish(start('completion', 'bash', stdout=full)).code, 70)
+        equal(finish(start('completion', 'none-of-them', stdout=full)).code, 64)
 
 
 def _loads(program):
