@@ -138,6 +138,11 @@ static void list_leave(drive *d)
   *at = d->next;
 }
 
+void drive_end_effects(drive *d)
+{
+  d->effects_are_over = true;
+}
+
 void drive_stop(drive *d)
 {
   if (d->process->ending == ENDING_NONE)
@@ -255,7 +260,7 @@ void drive_flush(drive *d)
 {
   effect e;
 
-  while (engine_next_effect(d->engine, &e))
+  while (!d->effects_are_over && engine_next_effect(d->engine, &e))
     effect_do(d, &e);
   for (int i = 0; i < engine_link_count(d->engine); i++) {
     size_t size;
@@ -310,7 +315,7 @@ void drive_event(drive *d)
   before = step_in(d);
   cancellers_look(d);
   engine_tick(d->engine, drive_now());
-  if (!instant_before(drive_now(), d->alarm_at)) {
+  if (!instant_before(drive_now(), d->alarm_at) && !d->effects_are_over) {
     d->alarm_at = INSTANT_NEVER;
     d->handler.alarm(d->handler.owner);
   }

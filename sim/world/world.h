@@ -138,6 +138,7 @@ struct drive {
   engine *engine;
   drive_handler handler;
   bool has_thread, has_callback_thread, is_closed, is_served;
+  bool effects_are_over;           /* drive_end_effects() */
   int waiting;                     /* calls inside drive_wait() */
   instant alarm_at;                /* drive_alarm() */
   wire *wires[ENGINE_LINKS_MAX];

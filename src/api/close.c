@@ -66,7 +66,8 @@ static void calls_await(client_record *c)
   c->idle = NULL;
 }
 
-/* Ends claims that the engine still has; their leases expire on the server. */
+/* Ends claims that the engine still has; their leases expire on the server. A reply that comes
+ * later must not end them again: drive_end_effects(). */
 static void claims_end(client_record *c)
 {
   claim *next;
@@ -132,6 +133,7 @@ static void close_all(client_record *c)
   degrade_close(c);
   drive_close(c->drive, until);
   calls_await(c);
+  drive_end_effects(c->drive);
   claims_end(c);
   log_close(c);
   drive_unlock(c->drive);

@@ -181,6 +181,13 @@ static void watched_free(drive *d)
   }
 }
 
+/* dibs-io ends at its next turn. A leader, or a call that sends for others, may be there for one
+ * turn more: what the engine reports then stays in the engine. */
+void drive_end_effects(drive *d)
+{
+  d->must_stop = true;
+}
+
 void drive_stop(drive *d)
 {
   loop_stop(d);

@@ -74,6 +74,10 @@ dibs_status drive_may_open(text *why);
 /* Opens descriptors, starts dibs-io. After a fault `why` has a message: DIBS_ERR_TLS,
  * DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY. */
 dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *why);
+/* Mutex held: from now on handler.effect and handler.alarm are not called any more, whatever a
+ * thread has read that waits for the mutex: the handler has ended what the engine still has.
+ * Jobs run on; drive_stop() follows. */
+void drive_end_effects(drive *d);
 /* Stops the threads after the pending callbacks. Mutex not held; not in a forked child. */
 void drive_stop(drive *d);
 /* Calls drive_stop() and frees. In a forked child it only frees, without threads and mutex. */
@@ -164,6 +168,7 @@ typedef struct drive_job {
   struct drive_job *next;
   void (*run)(struct drive_job *job);       /* mutex not held */
   void (*finish)(struct drive_job *job);    /* mutex held; may free the job */
+  bool is_queued;                           /* then it must not be queued again; jobs.h */
 } drive_job;
 
 /* Makes sure that jobs can run; call it before an operation that ends with a job. */

@@ -48,7 +48,7 @@ void drive_effects(drive *d)
 {
   effect e;
 
-  while (engine_next_effect(d->engine, &e))
+  while (!d->must_stop && engine_next_effect(d->engine, &e))
     effect_do(d, &e);
 }
 

@@ -147,7 +147,8 @@ struct drive {
   atomic_size_t woken;            /* calls being woken, that do not run yet */
   size_t together;                /* calls whose commands share a packet; 0: none */
   atomic_size_t unsent;           /* calls whose commands wait for those of others */
-  bool is_closed, must_stop;
+  bool is_closed;
+  bool must_stop;                 /* drive_end_effects(), or the threads are being stopped */
   bool io_thread_runs, callback_thread_runs;
   pthread_t io_thread, callback_thread;
   drive_jobs jobs;

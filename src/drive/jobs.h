@@ -4,6 +4,8 @@
 #ifndef DRIVE_JOBS_H
 #define DRIVE_JOBS_H
 
+#include <assert.h>
+
 #include "drive/drive.h"
 
 typedef struct drive_jobs { drive_job *first, *last; } drive_jobs;
@@ -19,6 +21,8 @@ static inline size_t jobs_count(const drive_jobs *jobs)
 
 static inline void jobs_add(drive_jobs *jobs, drive_job *job)
 {
+  assert(!job->is_queued);     /* else the later jobs are lost, or it follows itself */
+  job->is_queued = true;
   job->next = NULL;
   if (jobs->last != NULL)
     jobs->last->next = job;
@@ -31,14 +35,16 @@ static inline drive_job *jobs_take(drive_jobs *jobs)      /* NULL: none */
 {
   drive_job *job = jobs->first;
 
-  if (job != NULL)
-    jobs->first = job->next;
+  if (job == NULL)
+    return NULL;
+  job->is_queued = false;
+  jobs->first = job->next;
   if (jobs->first == NULL)
     jobs->last = NULL;
   return job;
 }
 
-static inline bool jobs_withdraw(drive_jobs *jobs, const drive_job *job)
+static inline bool jobs_withdraw(drive_jobs *jobs, drive_job *job)
 {
   drive_job *before = NULL;
 
@@ -51,6 +57,7 @@ static inline bool jobs_withdraw(drive_jobs *jobs, const drive_job *job)
       jobs->first = j->next;
     if (jobs->last == j)
       jobs->last = before;
+    job->is_queued = false;
     return true;
   }
   return false;

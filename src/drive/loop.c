@@ -139,7 +139,7 @@ static void timer_rang(drive *d)
     loop_show(d, false);
   transports_tick(d, now);
   engine_tick(d->engine, now);
-  if (!instant_before(now, d->alarm_at)) {
+  if (!instant_before(now, d->alarm_at) && !d->must_stop) {
     d->alarm_at = INSTANT_NEVER;
     d->handler.alarm(d->handler.owner);
   }
