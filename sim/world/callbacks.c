@@ -47,12 +47,13 @@ void drive_call_later(drive *d, drive_job *job)
 
 bool drive_call_withdraw(drive *d, drive_job *job) { return jobs_withdraw(&d->jobs, job); }
 
-void drive_callbacks_run(drive *d)
+bool drive_callbacks_run(drive *d)
 {
   size_t count = jobs_count(&d->jobs);
 
   for (drive_job *job; count > 0 && (job = jobs_take(&d->jobs)) != NULL; count--)
     job_run(sim_now->running, job);
+  return true;
 }
 
 void callbacks_stop(drive *d)
@@ -60,7 +61,7 @@ void callbacks_stop(drive *d)
   while (d->callbacks != NULL)
     drive_yield();
   while (d->jobs.first != NULL)
-    drive_callbacks_run(d);
+    (void)drive_callbacks_run(d);
 }
 
 void callbacks_drop(drive *d)

@@ -408,7 +408,7 @@ int64_t drive_process(drive *d)
     thread_sleep(sim_now->running, 0);
   }
   d->is_served = false;
-  drive_callbacks_run(d);
+  (void)drive_callbacks_run(d);
   drive_flush(d);
   next = engine_deadline(d->engine);
   now = drive_now();

@@ -149,6 +149,14 @@ static void handle_close(client_record *c)
   c->handle = NULL;
 }
 
+/* In a child. */
+static void close_copy(client_record *c, handle *h)
+{
+  handle_unpin(h);
+  if (drive_is_whole(c->drive))
+    (void)client_free(c);
+}
+
 static void close_handle(dibs_client *client)
 {
   handle *h = handle_pin(client, HANDLE_CLIENT);
@@ -169,13 +177,15 @@ static void close_handle(dibs_client *client)
   }
   (void)fault_end(client, DIBS_OK);
   if (is_forked) {
-    handle_unpin(h);
-    if (drive_is_whole(c->drive))
-      (void)client_free(c);
+    close_copy(c, h);
     return;
   }
   close_all(c);
   drive_stop(c->drive);                  /* a callback finds the client closing, not closed */
+  if (c->epoch != fork_epoch()) {        /* a callback has made this child */
+    close_copy(c, h);
+    return;
+  }
   handle_close(c);
   (void)client_free(c);
 }

@@ -31,6 +31,8 @@ static dibs_status process(client_record *c, int64_t *ret_wait_ms)
   }
   drive_unlock(c->drive);
   left = drive_process(c->drive);
+  if (c->epoch != fork_epoch())          /* a callback has made this child; it came back from it */
+    return DIBS_ERR_FORKED;
   drive_lock(c->drive);
   client_leave(c);
   if (ret_wait_ms != NULL)

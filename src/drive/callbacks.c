@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/callbacks.c - runs all user code: one job at a time, in order, on the thread
- * dibs-callback or in drive_process(), without the mutex. */
+ * dibs-callback or in drive_process(), without the mutex.
+ *
+ * A child that a job makes by fork() comes back from it, too. The jobs that follow are the
+ * parent's, as is what they report: the child runs none, and ends none. It touches neither mutex
+ * nor engine, which may be in the middle of a change, and no descriptor, which the parent has,
+ * too: on dibs-callback it stays, elsewhere it goes back to the program. */
 #include "base/cancel_state.h"
 #include "base/thread_local.h"
 #include "drive/internal.h"
@@ -53,7 +58,8 @@ static drive_job *job_take(drive *d)
   return job;
 }
 
-static void job_run(drive *d, drive_job *job)
+/* Mutex held; not on return in a child that the job made: then false. */
+static bool job_run(drive *d, drive_job *job)
 {
   const drive_job *outer = running;
   int before;
@@ -64,39 +70,48 @@ static void job_run(drive *d, drive_job *job)
   job->run(job);
   drive_leave_callback(before);
   running = outer;
+  if (drive_is_forked(d))
+    return false;
   drive_lock(d);
   job->finish(job);
+  return true;
 }
 
-static void run_some(drive *d, size_t count)
-{
-  for (drive_job *job; count > 0 && (job = job_take(d)) != NULL; count--)
-    job_run(d, job);
-}
-
-void drive_callbacks_run(drive *d)
+bool drive_callbacks_run(drive *d)
 {
   size_t count = jobs_count(&d->jobs);
+  drive_job *job;
 
-  run_some(d, count > AT_ONCE ? count : AT_ONCE);
+  if (count < AT_ONCE)
+    count = AT_ONCE;
+  for (; count > 0 && (job = job_take(d)) != NULL; count--)
+    if (!job_run(d, job))
+      return false;
+  return true;
 }
 
-void callbacks_serve(drive *d, void (*round)(drive *d))
+bool callbacks_serve(drive *d, bool (*round)(drive *d))
 {
   const drive *outer = served;
+  bool is_parent;
 
   served = d;
-  round(d);
+  is_parent = round(d);
   served = outer;
+  if (!is_parent)
+    return false;
   show(d);
   if (!d->has_thread)
     loop_timer_set(d);
+  return true;
 }
 
-static void run_all(drive *d)
+static bool run_all(drive *d)
 {
   while (d->jobs.first != NULL)
-    drive_callbacks_run(d);
+    if (!drive_callbacks_run(d))
+      return false;
+  return true;
 }
 
 static void *callbacks_thread(void *data)
@@ -107,7 +122,8 @@ static void *callbacks_thread(void *data)
   (void)cancel_off();                    /* a callback knows this thread */
   drive_lock(d);
   for (;;) {
-    run_all(d);
+    if (!run_all(d))
+      drive_stay_if_forked(d);
     if (d->must_stop)
       break;
     (void)waiter_sleep(d, &d->jobs_waiter, INSTANT_NEVER);
@@ -150,6 +166,6 @@ void callbacks_stop(drive *d)
     (void)pthread_join(d->callback_thread, NULL);
   d->callback_thread_runs = false;
   drive_lock(d);
-  run_all(d);                            /* without a thread: the remaining jobs run here */
-  drive_unlock(d);
+  if (run_all(d))                        /* without a thread: the remaining jobs run here */
+    drive_unlock(d);
 }

@@ -78,7 +78,8 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
  * thread has read that waits for the mutex: the handler has ended what the engine still has.
  * Jobs run on; drive_stop() follows. */
 void drive_end_effects(drive *d);
-/* Stops the threads after the pending callbacks. Mutex not held; not in a forked child. */
+/* Stops the threads after the pending callbacks. Mutex not held; not in a forked child, but a
+ * callback may make one, which returns, too. */
 void drive_stop(drive *d);
 /* Calls drive_stop() and frees. In a forked child it only frees, without threads and mutex. */
 drive *drive_free(drive *d);
@@ -175,8 +176,9 @@ typedef struct drive_job {
 dibs_status drive_callbacks_prepare(drive *d);
 void drive_call_later(drive *d, drive_job *job);             /* mutex held; cannot fail */
 bool drive_call_withdraw(drive *d, drive_job *job);          /* false: it runs or has run */
-/* Mutex held; runs the present jobs in this thread, and some of those that they add. */
-void drive_callbacks_run(drive *d);
+/* Mutex held; runs the present jobs in this thread, and some of those that they add. false: this
+ * is a child that one of them made by fork(), and the mutex is not held. */
+bool drive_callbacks_run(drive *d);
 /* The innermost job that this thread is running; NULL: none. */
 const drive_job *drive_running_job(void);
 static inline bool drive_is_in_callback(void) { return drive_running_job() != NULL; }
@@ -184,6 +186,7 @@ static inline bool drive_is_in_callback(void) { return drive_running_job() != NU
 /* ---- for the program's own loop ---- */
 
 int drive_fd(const drive *d);
+/* -1 in a child that a callback made by fork(). */
 int64_t drive_process(drive *d);
 
 /* ---- cancellers ---- */

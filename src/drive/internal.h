@@ -254,8 +254,8 @@ void waiter_part(drive *d, drive_waiter *w);
 
 /* ---- callbacks.c ---- */
 void callbacks_stop(drive *d);
-/* Mutex held: runs a round of drive_process(). */
-void callbacks_serve(drive *d, void (*round)(drive *d));
+/* Mutex held: runs a round of drive_process(); returns as drive_callbacks_run(). */
+bool callbacks_serve(drive *d, bool (*round)(drive *d));
 bool callbacks_are_served_here(const drive *d);        /* this thread is in that round */
 
 #endif

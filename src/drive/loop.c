@@ -355,13 +355,15 @@ int drive_fd(const drive *d)
   return d->has_callback_thread ? -1 : d->callbacks_fd;
 }
 
-static void process_loop(drive *d)
+static bool process_loop(drive *d)
 {
   struct epoll_event events[EVENTS_MAX];
 
   main_events(d, events, epoll_wait(d->main_fd, events, EVENTS_MAX, 0));
-  drive_callbacks_run(d);
+  if (!drive_callbacks_run(d))
+    return false;
   drive_flush(d);                       /* commands of the callbacks */
+  return true;
 }
 
 static int64_t left_ms(const drive *d)
@@ -376,7 +378,8 @@ int64_t drive_process(drive *d)
   int64_t left = -1;
 
   drive_lock(d);
-  callbacks_serve(d, d->has_thread ? drive_callbacks_run : process_loop);
+  if (!callbacks_serve(d, d->has_thread ? drive_callbacks_run : process_loop))
+    return -1;
   if (!d->has_thread)
     left = left_ms(d);
   if (d->jobs.first != NULL)

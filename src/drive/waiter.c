@@ -99,16 +99,22 @@ static void unlock_and_wake(drive *d)
     wake_all(first);
 }
 
+/* In a child they are the parent's. */
+static bool must_run_calls(const drive *d)
+{
+  return calls_are_submitted(d) && !drive_is_forked(d);
+}
+
 /* A call that is submitted while this thread has the mutex is begun by it: either the other
  * thread gets the mutex, or this one sees the call after it has released it. */
 void drive_unlock(drive *d)
 {
   do {
-    if (calls_are_submitted(d))
+    if (must_run_calls(d))
       calls_run(d, NULL);
     unlock_and_wake(d);
     atomic_thread_fence(memory_order_seq_cst);
-  } while (calls_are_submitted(d) && drive_try_lock(d));
+  } while (must_run_calls(d) && drive_try_lock(d));
 }
 
 /* What SYS_futex reads on every machine: where long has 32 bits, struct timespec may have 64-bit

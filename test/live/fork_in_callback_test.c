@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/fork_in_callback_test.c - a callback that forks: the child gets nothing of what the
+ * library reports to the parent afterwards, whichever thread runs the callbacks. */
+#include "tests.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+
+enum { ENDED = 7, STAYS_MS = 500, TTL_MS = 60000 };
+
+static dibs_client *client, *other;
+static pid_t parent, child;
+static _Atomic int reports;              /* of "second" */
+static dibs_hold *_Atomic holds[2];
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  other = live_open(live_url());
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  other = dibs_close(other);
+  live_expect_clean(live_server);
+  return live_server_teardown(state);
+}
+
+/* Both are granted: the callback of the second is due when this one returns. */
+static bool both_are_held(void *data)
+{
+  dibs_client_info info = DIBS_CLIENT_INFO_INIT;
+
+  (void)data;
+  return dibs_client_get_info(client, &info) == DIBS_OK && info.holds == 2;
+}
+
+/* Also without a thread: the ping reads what has come. */
+static bool both_are_held_by_now(void *data)
+{
+  return dibs_ping(client, LIVE_LONG_MS, NULL) == DIBS_OK && both_are_held(data);
+}
+
+static void fork_here(void)
+{
+  (void)fflush(NULL);
+  child = fork();
+  if (child == 0)
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);   /* a test that failed leaves none */
+  else if (child < 0)
+    live_fault("no child");
+}
+
+static void first(const dibs_error *error, dibs_hold *hold, void *data)
+{
+  (void)data;
+  if (error->status != DIBS_OK || !live_until(LIVE_LONG_MS, both_are_held, NULL))
+    live_fault("not both are granted");
+  holds[0] = hold;
+  fork_here();
+}
+
+static void second(const dibs_error *error, dibs_hold *hold, void *data)
+{
+  (void)data;
+  promise_kept(getpid() == parent, "a forked child gets the grant of its parent");
+  if (error->status != DIBS_OK)
+    live_fault("the second is not granted");
+  holds[1] = hold;
+  reports++;
+}
+
+static void open_client(unsigned flags)
+{
+  dibs_options o = live_options();
+
+  o.flags |= flags;
+  o.close_timeout_ms = LIVE_LONG_MS;
+  client = live_open_with(live_url(), &o);
+  parent = getpid();
+  child = 0;
+  reports = 0;
+}
+
+static void lock_both(void)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+
+  live_expect_ok(dibs_lock_async(client, "first", &o, first, NULL, NULL));
+  live_expect_ok(dibs_lock_async(client, "second", &o, second, NULL, NULL));
+}
+
+static void expect_the_child_ended(void)
+{
+  int status;
+
+  assert_true(child > 0);
+  assert_int_equal(promise_waitpid(child, &status, 0), child);
+  assert_int_equal(status, ENDED << 8);
+}
+
+static void expect_the_parent_has_both(void)
+{
+  assert_int_equal(reports, 1);
+  for (int i = 0; i < 2; i++)
+    live_expect_ok(dibs_release(holds[i]));
+  assert_int_equal(live_faults(), 0);
+}
+
+/* ---- in dibs_process() ---- */
+
+static void serve(unsigned flags)
+{
+  int64_t end = live_now_ms() + LIVE_LONG_MS;
+  dibs_status status = DIBS_OK;
+
+  open_client(flags);
+  lock_both();
+  assert_true(live_until(LIVE_LONG_MS, both_are_held_by_now, NULL));
+  while (status == DIBS_OK && reports == 0 && live_now_ms() < end) {
+    struct pollfd ready = { .fd = dibs_fd(client), .events = POLLIN };
+
+    (void)poll(&ready, 1, 100);
+    status = dibs_process(client, NULL);
+  }
+  if (getpid() != parent)
+    _exit(status == DIBS_ERR_FORKED && dibs_close(client) == NULL ? ENDED : 1);
+  live_expect_ok(status);
+  expect_the_child_ended();
+  expect_the_parent_has_both();
+  client = dibs_close(client);
+}
+
+TEST(a_child_of_a_callback_in_the_loop_gets_nothing)
+{
+  serve(DIBS_CLIENT_NO_THREAD);
+}
+
+TEST(nor_beside_the_thread_of_the_library)
+{
+  serve(DIBS_CLIENT_PROCESS_CALLBACKS);
+}
+
+/* ---- on dibs-callback ---- */
+
+static bool second_is_reported(void *data)
+{
+  (void)data;
+  return reports == 1;
+}
+
+static bool the_child_has_ended(void *ret_status)
+{
+  return promise_waitpid(child, ret_status, WNOHANG) == child;
+}
+
+TEST(a_child_on_the_thread_of_callbacks_stays_there)
+{
+  int status;
+
+  open_client(0);
+  lock_both();
+  assert_true(live_until(LIVE_LONG_MS, second_is_reported, NULL));
+  assert_true(child > 0);
+  assert_false(live_until(STAYS_MS, the_child_has_ended, &status));
+  assert_int_equal(kill(child, SIGKILL), 0);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  expect_the_parent_has_both();
+  client = dibs_close(client);
+}
+
+/* ---- in dibs_close() ---- */
+
+static void first_is_over(const dibs_error *error, void *data)
+{
+  (void)error;
+  (void)data;
+  fork_here();
+}
+
+static void second_is_over(const dibs_error *error, void *data)
+{
+  (void)error;
+  (void)data;
+  promise_kept(getpid() == parent, "a forked child runs a callback of its parent");
+  reports++;
+}
+
+TEST(a_child_of_a_callback_in_close_returns_from_it)
+{
+  dibs_hold *held[2];
+
+  open_client(DIBS_CLIENT_NO_THREAD);
+  held[0] = live_lock(client, "first", TTL_MS);
+  held[1] = live_lock(client, "second", TTL_MS);
+  live_expect_ok(dibs_release_async(held[0], first_is_over, NULL));
+  live_expect_ok(dibs_release_async(held[1], second_is_over, NULL));
+  client = dibs_close(client);
+  if (getpid() != parent)
+    _exit(client == NULL ? ENDED : 1);
+  expect_the_child_ended();
+  assert_int_equal(reports, 1);
+  assert_null(client);
+}
+
+int main(void)
+{
+  return live_is_lost_to_tsan() ? 0 : tests_run(setup, teardown, NULL, NULL);
+}
