@@ -109,14 +109,15 @@ static instant deadline_of(const drive *d)
 }
 
 /* Sets the timer only to earlier times: one early wake-up costs less than a system call
- * for each command. A round of drive_process() without dibs-io sets it at its end: this thread
- * cannot use it before. */
+ * for each command. A round of drive_process() without dibs-io sets it at its end, as this thread
+ * cannot use it before; but a blocked call of another thread, which leads or soon will, needs it at
+ * once: callbacks of the round may take long. */
 void loop_timer_set(drive *d)
 {
   struct itimerspec when = { .it_value = { 0 } };
   instant at;
 
-  if (!d->has_thread && callbacks_are_served_here(d))
+  if (!d->has_thread && callbacks_are_served_here(d) && d->first_waiter == NULL)
     return;
   at = deadline_of(d);
   if (!instant_before(at, d->timer_at) || drive_is_forked(d))
