@@ -19,16 +19,22 @@ static THREAD_LOCAL int calls;         /* inside one another */
 static THREAD_LOCAL int cancel_before; /* the state outside of calls */
 static THREAD_LOCAL int outside;       /* of these, around a callback that runs now */
 
+/* A call in a signal handler writes cancel_before only where `calls` is 0. So here it is written
+ * after `calls`: a handler before that has restored what it found. */
 void drive_enter_call(void)
 {
   if (calls++ == 0)
     cancel_before = cancel_off();
 }
 
+/* ... and read before `calls`: a handler after that finds the state of this call, disabled. */
 void drive_leave_call(void)
 {
+  int before = cancel_before;
+
+  atomic_signal_fence(memory_order_seq_cst);
   if (--calls == 0)
-    cancel_restore(cancel_before);
+    cancel_restore(before);
 }
 
 bool drive_is_in_call(void)

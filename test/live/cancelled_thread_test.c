@@ -8,7 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <signal.h>
 #include <unistd.h>
+
+#ifdef __x86_64__
+#include <x86intrin.h>
+#define SINGLE_STEPS 0x100ULL      /* the flag of the processor: SIGTRAP after each instruction */
+#endif
 
 #include "every_call.h"
 #include "other_calls.h"
@@ -188,6 +194,37 @@ TEST(a_cancelled_thread_gets_its_lock_first)
     cancel_a_waiter_of(DIBS_CLIENT_DETECT_DEADLOCK);
   assert_int_equal(live_faults() - faults, 0);
 }
+
+/* ---- a signal handler that calls, at each instruction of a call ---- */
+
+#ifdef __x86_64__
+static dibs_client *called;
+static _Atomic int steps;
+
+static void call_in_between(int number)
+{
+  (void)number;
+  steps++;
+  (void)dibs_is_connected(called);
+}
+
+TEST(a_call_in_a_handler_does_not_change_whether_its_thread_can_be_cancelled)
+{
+  struct sigaction in_between = { .sa_handler = call_in_between }, before;
+  int cancel_state;
+
+  called = live_open(live_url());
+  assert_int_equal(sigaction(SIGTRAP, &in_between, &before), 0);
+  __writeeflags(__readeflags() | SINGLE_STEPS);
+  (void)dibs_client_call_timeout(called);
+  __writeeflags(__readeflags() & ~SINGLE_STEPS);
+  (void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel_state);
+  assert_int_equal(cancel_state, PTHREAD_CANCEL_ENABLE);
+  assert_true(steps > 10);
+  assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
+  called = dibs_close(called);
+}
+#endif
 
 /* ---- threads of the library ---- */
 
