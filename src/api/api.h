@@ -88,7 +88,7 @@ typedef struct claim {
   uint64_t note_fence;
   size_t name_count;               /* 0: one name; otherwise several, and name_size is 0 */
   size_t name_size;
-  char name[];                     /* all names, each followed by a zero */
+  char name[];                     /* followed by a zero; several: claim_name() reads them */
 } claim;
 
 typedef struct log_sink log_sink;

@@ -9,15 +9,20 @@
 #include <unistd.h>
 #include <utlist.h>
 
-/* Stores several names in sequence, each followed by a zero. */
+/* Of several names, which may have any bytes: its size before each, and a zero after it. */
+typedef uint16_t stored_size;
+
 static void names_copy(claim *cl, const lock_spec *spec)
 {
   char *at = cl->name;
 
   cl->name_count = spec->name_count;
   for (size_t i = 0; i < spec->name_count; i++) {
-    memcpy(at, spec->names[i].name, spec->names[i].size);
-    at += spec->names[i].size + 1;
+    stored_size size = (stored_size)spec->names[i].size;
+
+    memcpy(at, &size, sizeof(size));
+    memcpy(at + sizeof(size), spec->names[i].name, size);
+    at += sizeof(size) + size + 1;
   }
 }
 
@@ -27,7 +32,7 @@ claim *claim_new(client_record *c, const lock_spec *spec)
   claim *cl;
 
   for (size_t i = 0; spec_is_many(spec) && i < spec->name_count; i++)
-    size += spec->names[i].size + 1;
+    size += sizeof(stored_size) + spec->names[i].size + 1;
   if (!spec_is_many(spec))
     size = spec->name_size + 1;
   cl = mem_zalloc(&c->memory, sizeof(*cl) + size);
@@ -50,13 +55,22 @@ claim *claim_new(client_record *c, const lock_spec *spec)
 bool claim_name(const claim *cl, size_t index, const char **ret_name, size_t *ret_size)
 {
   const char *at = cl->name;
+  stored_size size;
 
   if (index >= (cl->name_count == 0 ? 1 : cl->name_count))
     return false;
-  for (size_t i = 0; i < index; i++)
-    at += strlen(at) + 1;
-  *ret_name = at;
-  *ret_size = cl->name_count == 0 ? cl->name_size : strlen(at);
+  if (cl->name_count == 0) {
+    *ret_name = cl->name;
+    *ret_size = cl->name_size;
+    return true;
+  }
+  for (size_t i = 0; i < index; i++) {
+    memcpy(&size, at, sizeof(size));
+    at += sizeof(size) + size + 1;
+  }
+  memcpy(&size, at, sizeof(size));
+  *ret_name = at + sizeof(size);
+  *ret_size = size;
   return true;
 }
 

@@ -324,6 +324,14 @@ void live_ask_begin_many(struct live_ask *a, dibs_client *client, const char *co
                                   &a->request), DIBS_OK);
 }
 
+void live_ask_begin_target(struct live_ask *a, dibs_client *client, const dibs_target *target,
+                           const dibs_lock_options *options)
+{
+  live_ask_init(a);
+  live_expect(client,
+              dibs_acquire_async(client, target, options, ask_ended, a, &a->request), DIBS_OK);
+}
+
 bool live_ask_wait(struct live_ask *a, int limit_ms)
 {
   struct timespec until;

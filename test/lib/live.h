@@ -104,6 +104,8 @@ void live_ask_begin_as(struct live_ask *a, dibs_client *client, char mode, const
                        const dibs_lock_options *options);
 void live_ask_begin_many(struct live_ask *a, dibs_client *client, const char *const *names,
                          size_t count, const dibs_lock_options *options);
+void live_ask_begin_target(struct live_ask *a, dibs_client *client, const dibs_target *target,
+                           const dibs_lock_options *options);
 /* Whether it ended within `limit_ms`; then a->status is its outcome. Any thread. */
 bool live_ask_wait(struct live_ask *a, int limit_ms);
 bool live_ask_is_over(struct live_ask *a);

@@ -285,6 +285,37 @@ TEST(it_keeps_out_leases_until_its_release)
   proxy = test_proxy_stop(proxy);
 }
 
+/* Of a set, whose names may have any bytes: the first is not "x". */
+TEST(it_keeps_out_sets_with_its_name)
+{
+  static const dibs_bytes names[] = { { "x\0y", 3 }, { "z", 1 } };
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *c = open_local(test_proxy_url(proxy)), *plain;
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *other, *hold, *set, *none = NULL;
+  struct live_ask ask;
+
+  plain = live_open(test_server_url(live_server));
+  test_proxy_refuse(proxy, true);
+  other = live_lock(c, "x", TTL_MS);
+  hold = live_lock(c, "z", TTL_MS);
+  assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
+  assert_true(live_until(LIVE_LONG_MS, is_up, b));
+  live_ask_begin_target(&ask, b, DIBS_LOCKS(names, 2), &o);
+  live_still_waits(&ask, 300);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  set = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_int_equal(kind_of(set), DIBS_DURABLE_PRIMARY);
+  live_refused(live_try(plain, "z"), DIBS_BUSY);
+  live_expect_refused(plain, acquire_now(plain, DIBS_LOCKS(names, 1), NULL, &none), DIBS_BUSY);
+  assert_int_equal(live_try(plain, "y"), DIBS_OK);
+  assert_int_equal(dibs_release(set), DIBS_OK);
+  assert_int_equal(dibs_release(other), DIBS_OK);
+  plain = dibs_close(plain);
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
 TEST(or_for_a_ttl_after_its_loss)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);

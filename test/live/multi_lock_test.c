@@ -116,6 +116,36 @@ TEST(a_try_takes_all_or_nothing)
   give(hold);
 }
 
+static void expect_name(const dibs_hold *hold, size_t index, dibs_bytes wanted)
+{
+  char name[DIBS_NAME_MAX + 1];
+  size_t size = 0;
+
+  assert_int_equal(dibs_hold_name(hold, index, name, sizeof(name), &size), DIBS_OK);
+  assert_int_equal(size, wanted.size);
+  assert_memory_equal(name, wanted.bytes, size);
+  assert_int_equal(name[size], 0);
+}
+
+TEST(a_set_has_names_of_any_bytes)
+{
+  char longest[DIBS_NAME_MAX] = { 'l' };
+  const dibs_bytes names[] = { { "\0", 1 }, { "a\0x", 3 }, { "b", 1 },
+                               { longest, sizeof(longest) } };     /* in order */
+  dibs_hold *hold = NULL, *other = NULL;
+
+  live_expect(a, dibs_acquire(a, DIBS_LOCKS(names, 4), NULL, &hold), DIBS_OK);
+  for (size_t i = 0; i < 4; i++)
+    expect_name(hold, i, names[i]);
+  assert_int_equal(dibs_hold_name(hold, 4, NULL, 0, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_refused(b, acquire_now(b, DIBS_LOCKS(&names[1], 1), NULL, &other), DIBS_BUSY);
+  live_refused(try_elsewhere(b, "b"), DIBS_BUSY);
+  assert_int_equal(try_elsewhere(b, "a"), DIBS_OK);
+  assert_int_equal(try_elsewhere(b, "x"), DIBS_OK);
+  give(hold);
+  live_tell_all("FLUSHALL");           /* live_expect_clean() reads no keys with a zero */
+}
+
 /* Names of one slot, as a Cluster keeps what it has of several. */
 TEST(nothing_is_held_while_waiting)
 {
