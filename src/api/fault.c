@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/cancel_state.h"
 #include "base/record_size.h"
 
 #define SNAPSHOTS_MAX 64
@@ -261,15 +262,17 @@ dibs_status callback_data_end(callback_data *over, dibs_status status)
 {
   callback_data now = *over;
   last_call kept;
-  int before;
+  int before, state;
 
   over->free = NULL;
   if (now.free == NULL)
     return status;
   kept = last;
+  state = cancel_off();                  /* at the end of a call, after its last handle */
   before = drive_enter_callback();
   now.free(now.data);
   drive_leave_callback(before);
+  cancel_restore(state);
   last = kept;
   return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* base/cancel_state.h - pthread_cancel() must not end a thread inside a public call: it would leave
  * a mutex locked, or a client whose sockets no thread reads. A call that has a handle pins it,
- * which does this (drive_enter_call()); the few without one do it by themselves. */
+ * which does this (drive_enter_call()); the few without one, and what frees the data of a callback
+ * after the last handle, do it by themselves. */
 #ifndef BASE_CANCEL_STATE_H
 #define BASE_CANCEL_STATE_H
 

@@ -226,6 +226,167 @@ TEST(a_call_in_a_handler_does_not_change_whether_its_thread_can_be_cancelled)
 }
 #endif
 
+/* ---- the data of callbacks, which the end of a call frees ---- */
+
+static _Atomic int frees_begun, frees_ended;
+
+static void free_with_a_cancellation_point(void *data)
+{
+  (void)data;
+  frees_begun++;
+  pthread_testcancel();
+  frees_ended++;
+}
+
+static void on_change(dibs_hold *hold, const dibs_hold_info *info, dibs_change why, void *data)
+{
+  (void)hold;
+  (void)info;
+  (void)why;
+  (void)data;
+}
+
+static void on_leader(const dibs_error *error, const dibs_leader *leader, void *data)
+{
+  (void)error;
+  (void)leader;
+  (void)data;
+}
+
+static void on_line(const dibs_log_line *line, void *data)
+{
+  (void)line;
+  (void)data;
+}
+
+static dibs_lock_options options_with_data(void)
+{
+  dibs_lock_options o = live_lock_options(30000, 0);
+
+  o.on_change = on_change;
+  o.on_lost_free = o.on_change_free = free_with_a_cancellation_point;
+  return o;
+}
+
+static dibs_hold *hold_with_data(dibs_client *c)
+{
+  dibs_lock_options o = options_with_data();
+  dibs_hold *hold = NULL;
+
+  if (dibs_lock(c, "free", &o, &hold) != DIBS_OK)
+    live_fault("no lock");
+  return hold;
+}
+
+static void a_release(dibs_client *c)
+{
+  dibs_hold *hold = hold_with_data(c);
+
+  cancel_myself();
+  (void)dibs_release(hold);
+}
+
+static void a_detach(dibs_client *c)
+{
+  dibs_hold *hold = hold_with_data(c);
+
+  cancel_myself();
+  (void)dibs_hold_detach(hold);
+}
+
+static void a_lock_that_is_refused(dibs_client *c)
+{
+  dibs_lock_options o = options_with_data();
+  dibs_hold *none = NULL;
+
+  cancel_myself();
+  (void)!dibs_lock(c, NULL, &o, &none);
+}
+
+static void an_ask_that_is_refused(dibs_client *c)
+{
+  dibs_lock_options o = options_with_data();
+
+  cancel_myself();
+  (void)!dibs_lock_async(c, NULL, &o, NULL, NULL, NULL);
+}
+
+static void the_end_of_observing(dibs_client *c)
+{
+  dibs_observer *observer = NULL;
+
+  (void)!dibs_observe(c, "free", on_leader, NULL, free_with_a_cancellation_point, &observer);
+  cancel_myself();
+  observer = dibs_observer_free(observer);
+}
+
+static void an_observation_that_is_refused(dibs_client *c)
+{
+  dibs_observer *observer = NULL;
+
+  cancel_myself();
+  (void)!dibs_observe(c, NULL, on_leader, NULL, free_with_a_cancellation_point, &observer);
+}
+
+static void a_log_that_is_refused(dibs_client *c)
+{
+  (void)c;
+  cancel_myself();
+  (void)!dibs_client_set_log(NULL, NULL, on_line, NULL, free_with_a_cancellation_point);
+}
+
+static void an_open_that_is_refused(dibs_client *c)
+{
+  dibs_options o = live_options();
+
+  (void)c;
+  o.on_event_free = free_with_a_cancellation_point;
+  cancel_myself();
+  (void)!dibs_open("nonsense://", &o, &c, NULL);
+}
+
+struct freeing { const char *name; void (*run)(dibs_client *c); int frees; dibs_client *client; };
+
+static void *cancelled_while_it_frees(void *data)
+{
+  const struct freeing *f = data;
+
+  pthread_cleanup_push(not_alive, (void *)(uintptr_t)f->name)
+  f->run(f->client);
+  pthread_cleanup_pop(0);
+  not_cancelled(f->name);
+  return NULL;
+}
+
+TEST(what_frees_the_data_of_a_callback_is_part_of_the_call)
+{
+  struct freeing all[] = { { "dibs_release()", a_release, 2, NULL },
+                           { "dibs_hold_detach()", a_detach, 2, NULL },
+                           { "dibs_lock()", a_lock_that_is_refused, 2, NULL },
+                           { "dibs_lock_async()", an_ask_that_is_refused, 2, NULL },
+                           { "dibs_observer_free()", the_end_of_observing, 1, NULL },
+                           { "dibs_observe()", an_observation_that_is_refused, 1, NULL },
+                           { "dibs_client_set_log()", a_log_that_is_refused, 1, NULL },
+                           { "dibs_open()", an_open_that_is_refused, 1, NULL } };
+  dibs_client *c = live_open(live_url());
+  int faults = live_faults();
+
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    pthread_t thread;
+
+    frees_begun = frees_ended = 0;
+    all[i].client = c;
+    assert_int_equal(pthread_create(&thread, NULL, cancelled_while_it_frees, &all[i]), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    if (frees_begun != all[i].frees || frees_ended != all[i].frees)
+      live_fault("%s: %d begun and %d ended of %d", all[i].name, frees_begun, frees_ended,
+                 all[i].frees);
+    live_tell_all("FLUSHALL");           /* a detached lease would expire late */
+  }
+  c = dibs_close(c);
+  assert_int_equal(live_faults() - faults, 0);
+}
+
 /* ---- threads of the library ---- */
 
 static void cancel_and_note(const dibs_error *error, void *ending)
