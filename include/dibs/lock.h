@@ -366,6 +366,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_release(
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_canceller_new(dibs_canceller **ret_canceller);
 
 /* Ends all calls with this canceller, present and later ones, with DIBS_CANCELLED.
+ * After a fork() parent and child have one each: it ends the calls of its own process.
  * Async-signal-safe: one atomic store and one write(). Any thread. Since 0.1 */
 DIBS_API void dibs_cancel(dibs_canceller *canceller);
 

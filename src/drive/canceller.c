@@ -2,7 +2,9 @@
 /* drive/canceller.c - cancels waiting calls: a flag and an eventfd.
  *
  * The eventfd is never read, so it stays readable for all clients that watch it. Each
- * watches it in its `links`, edge-triggered, once for all its requests. */
+ * watches it in its `links`, edge-triggered, once for all its requests. A forked child shares it
+ * with its parent, and each has its own flag: what one writes wakes both, and each looks at its
+ * flag. */
 #include "base/cancel_state.h"
 #include "drive/internal.h"
 
@@ -26,7 +28,6 @@ static dibs_status canceller_make(dibs_canceller **ret_canceller)
     free(c);
     return DIBS_ERR_SYSTEM;
   }
-  c->maker = getpid();
   *ret_canceller = c;
   return DIBS_OK;
 }
@@ -49,8 +50,7 @@ void dibs_cancel(dibs_canceller *c)
     return;
   state = cancel_off();                  /* in write() it would have cancelled nothing */
   atomic_store(&c->has_fired, true);
-  /* A forked child shares the eventfd with its parent and must not cancel the parent's calls. */
-  if (c->maker == getpid() && write(c->fd, &one, sizeof(one)) < 0)
+  if (write(c->fd, &one, sizeof(one)) < 0)
     (void)one;         /* EAGAIN: it is full, so already readable */
   cancel_restore(state);
   errno = before;

@@ -5,7 +5,6 @@
 
 #include <netdb.h>
 #include <stdatomic.h>
-#include <sys/types.h>
 
 #include "drive/drive.h"
 #include "drive/errand.h"
@@ -19,7 +18,6 @@
 struct dibs_canceller {
   atomic_bool has_fired;
   int fd;
-  pid_t maker;
 };
 
 /* The payload of an epoll event: a kind, and a number that distinguishes the present

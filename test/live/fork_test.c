@@ -188,6 +188,55 @@ TEST(a_child_may_open_a_client_of_its_own)
   expect_parent_is_well();
 }
 
+/* ---- a canceller that was made before ---- */
+
+static dibs_canceller *canceller;
+
+static void cancel_it(int signal)
+{
+  (void)signal;
+  dibs_cancel(canceller);
+}
+
+static int cancel_a_wait(void)
+{
+  struct sigaction action = { .sa_handler = cancel_it };
+  dibs_lock_options o = live_lock_options(20000, LIVE_LONG_MS);
+  dibs_client *own = NULL;
+  dibs_hold *got = NULL;
+  dibs_status status;
+
+  CHECK(dibs_open(live_url(), NULL, &own, NULL) == DIBS_OK);
+  CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+  (void)alarm(1);
+  o.cancel = canceller;
+  status = dibs_lock(own, "parent", &o, &got);
+  promise_kept(status != DIBS_OK, "a child has what its parent holds");
+  CHECK(status == DIBS_CANCELLED);
+  own = dibs_close(own);
+  canceller = dibs_canceller_free(canceller);
+  return 0;
+}
+
+TEST(a_canceller_ends_the_calls_of_its_own_process)
+{
+  dibs_lock_options o = live_lock_options(20000, DIBS_FOREVER);
+  struct live_ask ask;
+
+  live_expect_ok(dibs_canceller_new(&canceller));
+  o.cancel = canceller;
+  live_ask_begin(&ask, other, "parent", &o);
+  assert_int_equal(fork_and_run(cancel_a_wait), 0);
+  live_still_waits(&ask, 300);
+  assert_int_equal(fork_and_run(cancel_a_wait), 0);      /* a second child */
+  live_still_waits(&ask, 300);
+  dibs_cancel(canceller);
+  assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+  assert_int_equal(ask.status, DIBS_CANCELLED);
+  canceller = dibs_canceller_free(canceller);
+  expect_parent_is_well();
+}
+
 static _Atomic bool is_over;
 
 static void *keep_busy(void *data)
