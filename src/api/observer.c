@@ -39,6 +39,15 @@ static void ring(const observer *o)
     (void)!write(o->fd, &one, sizeof(one));     /* full only when it is already readable */
 }
 
+/* The descriptor of an observation that is over stays readable. */
+static void silence(const observer *o)
+{
+  uint64_t rung;
+
+  if (o->fd >= 0 && !o->wait.is_over)
+    (void)!read(o->fd, &rung, sizeof(rung));
+}
+
 /* Mutex held. */
 static void observer_news(wait *w, const effect *e)
 {
@@ -48,8 +57,8 @@ static void observer_news(wait *w, const effect *e)
   o->is_new = !o->has_reported || o->fault.status != o->reported_fault ||
               !leader_is_same(&o->seen.state, &o->reported);
   if (!o->is_new)
-    return;                          /* it changed and changed back before a report */
-  if (o->callback != NULL)
+    silence(o);                      /* it changed and changed back before a report */
+  else if (o->callback != NULL)
     wait_report(&o->wait);
   else
     ring(o);
@@ -224,7 +233,6 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
   leader_state state;
   dibs_leader *leader;
   dibs_error room;
-  uint64_t rung;
   dibs_status status;
 
   if (ret_leader == NULL)
@@ -240,8 +248,7 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
     status = o->wait.is_over ? outcome_note(&o->wait.end, in.client) : DIBS_BUSY;
   } else {
     *ret_leader = leader;
-    if (o->fd >= 0 && !o->wait.is_over)
-      (void)!read(o->fd, &rung, sizeof(rung));
+    silence(o);
   }
   return claim_leave(&in, status);
 }

@@ -781,6 +781,36 @@ TEST(changes_are_taken_by_a_descriptor)
   observer = dibs_observer_free(observer);
 }
 
+static bool is_not_readable(void *observer)
+{
+  struct pollfd ready = { .fd = dibs_observer_fd(observer), .events = POLLIN };
+
+  return poll(&ready, 1, 0) == 0;
+}
+
+TEST(a_change_that_is_taken_back_leaves_the_descriptor_unreadable)
+{
+  dibs_hold *hold = lead(client, "back", "one");
+  dibs_observer *observer = NULL;
+  struct pollfd ready = { .events = POLLIN };
+  dibs_leader *leader;
+
+  live_expect(watcher, dibs_observe(watcher, "back", NULL, NULL, NULL, &observer), DIBS_OK);
+  ready.fd = dibs_observer_fd(observer);
+  leader = dibs_leader_free(next_of(observer));
+  live_expect(client, dibs_publish(hold, "two"), DIBS_OK);
+  assert_int_equal(poll(&ready, 1, LIVE_LONG_MS), 1);
+  live_expect(client, dibs_publish(hold, "one"), DIBS_OK);
+  assert_true(live_until(LIVE_LONG_MS, is_not_readable, observer));
+  assert_int_equal(dibs_observer_next(observer, &leader), DIBS_BUSY);
+  live_expect(client, dibs_publish(hold, "three"), DIBS_OK);
+  leader = next_of(observer);
+  assert_string_equal(leader->value, "three");
+  leader = dibs_leader_free(leader);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  observer = dibs_observer_free(observer);
+}
+
 TEST(an_observer_works_without_a_thread)
 {
   dibs_options options = live_options();
