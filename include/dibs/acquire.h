@@ -74,6 +74,7 @@ typedef struct dibs_target {
  *          DIBS_BUSY           in place of DIBS_TIMED_OUT, where wait_ms is 0.
  *          DIBS_LOST           of LEAD, which is DIBS_OK only after the value is published: lost
  *                              before. A fault of the publication releases it, and is the result.
+ *                              Neither runs on_lost or on_change.
  *          DIBS_ERR_NOT_REPLICATED  of one name of LOCK, with min_replicas.
  *          DIBS_ERR_NOT_SET    of PERMITS: no number was set, and `limit` is 0.
  *          DIBS_ERR_ARGUMENT   also: a field of `target`; more permits than exist; a semaphore

@@ -45,7 +45,7 @@ typedef struct hold_watch {
   span warn;                       /* 0: none */
   dibs_change change, told;        /* what is, and what was reported last */
   bool loss_is_told;               /* to on_lost */
-  bool is_quiet;                   /* until a campaign is published, on_lock reports a loss */
+  bool is_quiet;                   /* until a campaign is published, its result reports a loss */
   bool is_over;                    /* neither begins any more */
   bool is_busy;                    /* job is queued, or runs */
   drive_job job, over_job;

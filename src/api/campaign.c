@@ -141,6 +141,24 @@ static dibs_status reported(client_record *c, question *q)
   return outcome_set(&q->end, c, is_reported ? DIBS_OK : DIBS_LOST, "");
 }
 
+/* ---- the end of a campaign ---- */
+
+/* The result is in cl->asked. Nothing was reported of the hold until now, and nothing will be if
+ * the program does not get it. */
+static dibs_status campaign_end(client_record *c, claim *cl, question *q)
+{
+  dibs_status status = reported(c, q);
+
+  outcome_move(&cl->asked, &q->end);
+  if (cl->is_lost)
+    status = outcome_set(&cl->asked, c, DIBS_LOST, "");
+  if (cl->is_over)                       /* released by a dibs_close() since */
+    status = outcome_set(&cl->asked, c, DIBS_ERR_CLOSED, "");
+  question_deinit(q);
+  cl->watch.is_quiet = status != DIBS_OK;
+  return status;
+}
+
 /* ---- an asynchronous campaign ---- */
 
 /* The program did not get this hold: releases it. */
@@ -160,15 +178,8 @@ static void campaign_reported(client_record *c, question *q)
 {
   campaign *l = RECORD_OF(campaign, question, q);
   claim *cl = l->claim;
-  dibs_status status = reported(c, q);
+  dibs_status status = campaign_end(c, cl, q);
 
-  outcome_move(&cl->asked, &q->end);
-  if (cl->is_lost)
-    status = outcome_set(&cl->asked, c, DIBS_LOST, "");
-  if (cl->is_over)                       /* released by a dibs_close() since */
-    status = outcome_set(&cl->asked, c, DIBS_ERR_CLOSED, "");
-  question_deinit(q);
-  cl->watch.is_quiet = status != DIBS_OK;
   if (status != DIBS_OK && !cl->is_over)
     give_back(cl);
   cl->jobs--;
@@ -181,10 +192,12 @@ bool campaign_is_to_report(claim *cl)
 {
   campaign *l = cl->campaign;
 
-  if (l == NULL || cl->on_lock == NULL)
+  if (l == NULL)
+    return false;
+  cl->watch.is_quiet = true;
+  if (cl->on_lock == NULL)               /* campaign_blocking() publishes */
     return false;
   l->claim = cl;
-  cl->watch.is_quiet = true;
   cl->jobs++;
   publish_ask(cl, &l->question, campaign_until(cl->client));
   if (l->question.waiter.is_done)
@@ -232,7 +245,6 @@ void campaign_clear_all(client_record *c)
 
 /* ---- calls ---- */
 
-/* NULL: publishes the current value, as the end of a campaign. */
 static dibs_status publish(dibs_hold *hold, const char *value)
 {
   entry in;
@@ -244,15 +256,35 @@ static dibs_status publish(dibs_hold *hold, const char *value)
   if (in.claim->campaign == NULL) {
     status = client_fault(in.client, DIBS_ERR_ARGUMENT, "not the hold of a leader");
   } else {
-    if (value != NULL)
-      value_set(in.claim->campaign, value);
-    publish_ask(in.claim, &q, value != NULL ? client_give_up_at(in.client)
-                                            : campaign_until(in.client));
+    value_set(in.claim->campaign, value);
+    publish_ask(in.claim, &q, client_give_up_at(in.client));
     (void)question_wait(in.client, &q);
     status = reported(in.client, &q);
     (void)outcome_note(&q.end, in.client);
     question_deinit(&q);
   }
+  return claim_leave(&in, status);
+}
+
+/* Publishes the value of the call, as the end of a campaign. */
+static dibs_status publish_first(dibs_hold *hold)
+{
+  entry in;
+  question q;
+  claim *cl;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, true, &in);
+
+  if (status != DIBS_OK)
+    return status;
+  cl = in.claim;
+  cl->jobs++;                            /* a dibs_close() may release it meanwhile */
+  publish_ask(cl, &q, campaign_until(in.client));
+  (void)question_wait(in.client, &q);
+  (void)campaign_end(in.client, cl, &q);
+  status = outcome_note(&cl->asked, in.client);
+  cl->jobs--;
+  watch_look(cl);
+  claim_settle(cl);
   return claim_leave(&in, status);
 }
 
@@ -263,7 +295,7 @@ static void resign_unreported(dibs_hold *hold, dibs_status status)
   dibs_error why = DIBS_ERROR_INIT;
 
   (void)dibs_client_error(NULL, 0, &why);
-  if (status == DIBS_UNKNOWN || status == DIBS_ERR_UNREACHABLE)
+  if (status == DIBS_UNKNOWN || status == DIBS_ERR_UNREACHABLE || status == DIBS_LOST)
     (void)dibs_release_async(hold, NULL, NULL);
   else
     (void)dibs_release(hold);
@@ -280,7 +312,7 @@ dibs_status campaign_blocking(dibs_client *client, lock_call *call,
 
   if (status != DIBS_OK || ret_hold == NULL)
     return status;
-  status = publish(hold, NULL);
+  status = publish_first(hold);
   if (status == DIBS_OK) {
     *ret_hold = hold;
     return DIBS_OK;

@@ -15,8 +15,9 @@ typedef struct campaign campaign;
 campaign *campaign_new(const memory *m, const char *value, int64_t ttl_ms);
 campaign *campaign_free(const memory *m, campaign *l);
 
-/* An asynchronous campaign was granted its lock: true when its callback has to wait until
- * the value is published. It ends with claim_lock_ended(). */
+/* A campaign was granted its lock, of which on_lost and on_change report nothing before the value
+ * is published. True of an asynchronous one, whose callback waits for that: it ends with
+ * claim_lock_ended(). */
 bool campaign_is_to_report(claim *cl);
 /* After a renewal: publishes again, so that the value does not expire before the lease. */
 void campaign_renewed(claim *cl);

@@ -747,6 +747,49 @@ TEST(a_campaign_that_cannot_be_told_gives_its_lock_back)
   live_expect_free(other, "untold", LIVE_LONG_MS);
 }
 
+static dibs_status lead_in_vain(dibs_client *c, bool is_async, const dibs_lock_options *o)
+{
+  dibs_hold *none = NULL;
+  struct live_ask ask;
+  dibs_status status;
+
+  if (!is_async) {
+    status = dibs_acquire(c, DIBS_LEAD("cut off", "unheard"), o, &none);
+  } else {
+    stand(&ask, c, "cut off", "unheard", o);
+    assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+    status = ask.status;
+    none = ask.hold;
+  }
+  assert_null(none);
+  return status;
+}
+
+/* What the program does not get is reported by the result alone. The connection is silent from the
+ * publication on. */
+TEST(a_hold_that_is_lost_before_its_publication_is_the_result_of_the_call)
+{
+  static const struct test_proxy_chances silent = { .word = "unheard", .silence = 10000 };
+  live_needs_one_server();
+
+  for (int is_async = 0; is_async < 2; is_async++) {
+    struct test_proxy *proxy = test_proxy_start(live_server);
+    dibs_client *far = live_open(test_proxy_url(proxy));
+    dibs_lock_options o = live_lock_options(300, LIVE_LONG_MS);
+    struct live_loss loss = { 0 };
+
+    live_report_loss(&o, &loss);
+    live_expect(far, dibs_ping(far, 0, NULL), DIBS_OK);
+    test_proxy_chance(proxy, &silent);
+    live_expect(far, lead_in_vain(far, is_async != 0, &o), DIBS_LOST);
+    test_proxy_chance(proxy, NULL);
+    far = dibs_close(far);                 /* runs what is left of callbacks */
+    assert_int_equal(atomic_load(&loss.count), 0);
+    proxy = test_proxy_stop(proxy);
+    live_expect_free(other, "cut off", LIVE_LONG_MS);
+  }
+}
+
 /* ---- observers by descriptor, without a thread, freed in strange moments ---- */
 
 static dibs_leader *next_of(dibs_observer *observer)
