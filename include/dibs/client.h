@@ -210,7 +210,9 @@ typedef struct dibs_options {
                                    dibs_release() */
   int32_t close_timeout_ms;     /* 1000; the limit of dibs_close() */
   int32_t renew_every_ms;       /* 0: a third of each ttl; else 1 .. ttl/2 */
-  int32_t clock_rate_error_ppm; /* 10000 = 1 %; how much two clocks may differ in rate */
+  int32_t clock_rate_error_ppm; /* 10000 = 1 %; how much two clocks may differ in rate: this
+                                   part of a lease is not used, and a renewal after
+                                   renew_every_ms has to come before it */
   int32_t local_handovers_max;  /* 16; hand-overs in a row inside the process while
                                    other processes wait; -1: none, strict order */
   int32_t local_handover_ms;    /* 10; the time limit for them */

@@ -160,7 +160,7 @@ static dibs_status lock_check(client_record *c, lock_call *call,
     return status;
   if (!spec_is_many(&call->spec))
     dialect_spell(&c->names, &call->spec.name, &call->spec.name_size);
-  status = lock_options_read(options, is_blocking, c->times.renew_every_ms, call, &why);
+  status = lock_options_read(options, is_blocking, &c->times, call, &why);
   if (status != DIBS_OK)
     return client_refuse(c, status, words);
   status = dialect_check(c, call);

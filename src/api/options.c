@@ -10,6 +10,7 @@
 
 #include "base/record_size.h"
 #include "drive/drive.h"
+#include "lock/lease.h"
 
 #define TTL_MIN_MS 100
 #define PPM_MAX 500000
@@ -247,19 +248,33 @@ static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_call *
   return true;
 }
 
-static bool times_check(const dibs_lock_options *o, int32_t renew_every_ms, text *why)
+/* A renewal may come a tenth of its time late: lease_renew_at(). */
+static bool renewals_check(const dibs_lock_options *o, const client_times *times, text *why)
+{
+  span every = span_ms(times->renew_every_ms);
+  instant end = lease_end((instant){ 0 }, span_ms(o->ttl_ms), times->clock_rate_error_ppm);
+
+  if (every.ns > span_ms(o->ttl_ms).ns / 2) {
+    text_format(why, "ttl_ms is %d, less than twice the client's renew_every_ms, %d", o->ttl_ms,
+                times->renew_every_ms);
+    return false;
+  }
+  if (every.ns / 10 * 11 < end.ns)
+    return true;
+  text_format(why, "ttl_ms is %d, of which clock_rate_error_ppm, %d, leaves %d ms; the client's "
+                   "renew_every_ms, %d, and a tenth more must be less", o->ttl_ms,
+              times->clock_rate_error_ppm, (int)(end.ns / 1000000), times->renew_every_ms);
+  return false;
+}
+
+static bool times_check(const dibs_lock_options *o, const client_times *times, text *why)
 {
   if (o->max_hold_ms != 0 && o->max_hold_ms < o->ttl_ms) {
     text_format(why, "max_hold_ms is %d, shorter than ttl_ms, %d; make it at least as long, or 0 "
                      "for no limit", o->max_hold_ms, o->ttl_ms);
     return false;
   }
-  if ((o->flags & DIBS_LOCK_FIXED) == 0 && renew_every_ms > o->ttl_ms / 2) {
-    text_format(why, "ttl_ms is %d, less than twice the client's renew_every_ms, %d", o->ttl_ms,
-                renew_every_ms);
-    return false;
-  }
-  return true;
+  return (o->flags & DIBS_LOCK_FIXED) != 0 || renewals_check(o, times, why);
 }
 
 static bool warning_check(const dibs_lock_options *o, text *why)
@@ -364,7 +379,7 @@ static void spec_fill(const dibs_lock_options *o, lock_spec *spec)
 }
 
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
-                              int32_t renew_every_ms, lock_call *call, text *why)
+                              const client_times *times, lock_call *call, text *why)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
 
@@ -380,7 +395,7 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
   if (o.ttl_ms == 0)
     o.ttl_ms = TTL_DEFAULT_MS;
   if (!kind_read(&o, &call->spec, why) || !owner_read(&o, is_blocking, call, why) ||
-      !times_check(&o, renew_every_ms, why) || !warning_check(&o, why))
+      !times_check(&o, times, why) || !warning_check(&o, why))
     return DIBS_ERR_ARGUMENT;
   spec_fill(&o, &call->spec);
   call->spec.blocks = is_blocking;

@@ -14,7 +14,7 @@
 #define TTL_DEFAULT_MS 30000          /* of leases */
 
 typedef struct client_times {
-  int32_t connect_ms, command_ms, close_ms, renew_every_ms;
+  int32_t connect_ms, command_ms, close_ms, renew_every_ms, clock_rate_error_ppm;
 } client_times;
 
 #define OWNER_KEY_MAX (DIBS_OWNER_MAX + 1)
@@ -55,7 +55,7 @@ dibs_status client_options_read(const dibs_options *options, dibs_options *ret_o
                                 text *why);
 
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
-                              int32_t renew_every_ms, lock_call *call, text *why);
+                              const client_times *times, lock_call *call, text *why);
 
 /* Of the callbacks; also of options that are wrong. NULL: none. */
 watch_data lock_options_data(const dibs_lock_options *options);

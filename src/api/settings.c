@@ -370,6 +370,7 @@ client_times times_of(const opening *o, const server_url *data)
     .command_ms = number_of(data->command_timeout_ms, COMMAND_MS, 0),
     .close_ms = number_of(p->close_timeout_ms, data->close_timeout_ms, CLOSE_MS),
     .renew_every_ms = p->renew_every_ms,
+    .clock_rate_error_ppm = number_of(data->clock_rate_error_ppm, PPM, 0),
   };
 }
 
@@ -419,7 +420,7 @@ void engine_settings_set(const client_record *c, const opening *o, engine_settin
   s->connect_timeout = span_ms(c->times.connect_ms);
   s->command_timeout = span_ms(c->times.command_ms);
   s->renew_every = span_ms(c->times.renew_every_ms);
-  s->clock_rate_error_ppm = number_of(data->clock_rate_error_ppm, PPM, 0);
+  s->clock_rate_error_ppm = c->times.clock_rate_error_ppm;
   s->local_handovers_max = p->local_handovers_max == 0   ? HANDOVERS
                            : p->local_handovers_max < 0 ? 0 : p->local_handovers_max;
   s->names_max = c->names_max;

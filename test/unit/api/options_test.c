@@ -12,12 +12,13 @@
 #include "api/options.h"
 
 static char words[512];
+static const client_times times = { .clock_rate_error_ppm = 10000 };
 
 static dibs_status read_lock(const dibs_lock_options *o, lock_call *call)
 {
   text why = text_over(words, sizeof(words));
 
-  return lock_options_read(o, true, 0, call, &why);
+  return lock_options_read(o, true, &times, call, &why);
 }
 
 static dibs_status read_client(const dibs_options *o, dibs_options *known)
@@ -213,17 +214,41 @@ TEST(the_ends_of_the_ranges_are_allowed)
   assert_int_equal(read_lock(&o, &call), DIBS_OK);
 }
 
-TEST(a_ttl_must_leave_room_for_two_renewals)
+static dibs_status read_renewed(const dibs_lock_options *o, int32_t every_ms, int32_t ppm)
 {
-  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+  client_times paced = { .renew_every_ms = every_ms, .clock_rate_error_ppm = ppm };
   text why = text_over(words, sizeof(words));
   lock_call call;
 
+  return lock_options_read(o, true, &paced, &call, &why);
+}
+
+TEST(a_ttl_must_leave_room_for_two_renewals)
+{
+  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+
   o.ttl_ms = 1000;
-  assert_int_equal(lock_options_read(&o, true, 500, &call, &why), DIBS_OK);
-  assert_int_equal(lock_options_read(&o, true, 501, &call, &why), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_renewed(&o, 500, 10000), DIBS_OK);
+  assert_int_equal(read_renewed(&o, 501, 10000), DIBS_ERR_ARGUMENT);
   o.flags = DIBS_LOCK_FIXED;                   /* never renewed */
-  assert_int_equal(lock_options_read(&o, true, 501, &call, &why), DIBS_OK);
+  assert_int_equal(read_renewed(&o, 501, 10000), DIBS_OK);
+}
+
+/* They leave 0.5 s less 3 ms of it, and a renewal may be a tenth late: 451 ms are 497 ms. */
+TEST(and_for_one_before_the_end_that_the_clocks_leave)
+{
+  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+
+  o.ttl_ms = 1000;
+  assert_int_equal(read_renewed(&o, 451, 500000), DIBS_OK);
+  assert_int_equal(read_renewed(&o, 452, 500000), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "ttl_ms is 1000"));
+  assert_non_null(strstr(words, "renew_every_ms, 452"));
+  assert_non_null(strstr(words, "clock_rate_error_ppm, 500000"));
+  assert_non_null(strstr(words, "497 ms"));
+  assert_int_equal(read_renewed(&o, 0, 500000), DIBS_OK);
+  o.flags = DIBS_LOCK_FIXED;
+  assert_int_equal(read_renewed(&o, 452, 500000), DIBS_OK);
 }
 
 TEST(owners_by_key_never_equal_owners_by_thread)
@@ -264,16 +289,16 @@ TEST(nobody_owns_what_is_asked_for_without_blocking)
   text why = text_over(words, sizeof(words));
   lock_call call;
 
-  assert_int_equal(lock_options_read(NULL, false, 0, &call, &why), DIBS_OK);
+  assert_int_equal(lock_options_read(NULL, false, &times, &call, &why), DIBS_OK);
   assert_int_equal(call.spec.owner_size, 0);
   o.flags = DIBS_LOCK_NO_OWNER;
-  assert_int_equal(lock_options_read(&o, true, 0, &call, &why), DIBS_OK);
+  assert_int_equal(lock_options_read(&o, true, &times, &call, &why), DIBS_OK);
   assert_int_equal(call.spec.owner_size, 0);
 }
 
 static void *read_owner(void *call)
 {
-  (void)lock_options_read(NULL, true, 0, call, &(text){ words, sizeof(words), 0, false });
+  (void)lock_options_read(NULL, true, &times, call, &(text){ words, sizeof(words), 0, false });
   return NULL;
 }
 
