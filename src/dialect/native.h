@@ -344,6 +344,9 @@ bool native_many_release(const protocol *n, request *out, const many_name *names
 bool native_many_cancel(const protocol *n, request *out, const many_name *names,
                         size_t count, uint32_t set, uint64_t ask, int64_t until_us,
                         int64_t estimate_us);
+/* All or none; as native_raise(). */
+bool native_many_raise(const protocol *n, request *out, const many_name *names, size_t count,
+                       const lease_id *lease, uint64_t token);
 
 /* ---- inbox messages ---- */
 

@@ -275,9 +275,17 @@ bool wire_raise(const lease *l, request *out)
 {
   const protocol *p = &l->table->protocol;
 
-  if (l->kind == LEASE_SHARED)
+  switch (l->kind) {
+  case LEASE_MUTEX:
+  case LEASE_QUEUE_ENTRY:
+    return p->dialect->raise(p, out, l->bytes, l->size, &l->term.id, l->term.raise_to);
+  case LEASE_SHARED:
     return p->dialect->share_raise(p, out, l->bytes, l->size, &l->term.id, l->term.raise_to);
-  return p->dialect->raise(p, out, l->bytes, l->size, &l->term.id, l->term.raise_to);
+  case LEASE_SET:
+    return native_many_raise(p, out, l->many.names, l->many.count, &l->term.id,
+                             l->term.raise_to);
+  }
+  return false;
 }
 
 /* ---- renewals: all of one kind, a set alone ---- */

@@ -67,6 +67,47 @@ TEST(names_on_three_nodes_are_one_hold_with_one_fence)
   }
 }
 
+/* Of each of `tags`, in the order of their slots, so many names as its letter says. */
+static void take_tags(const char *const *tags, const char *counts, const char *ending)
+{
+  static char bytes[DIBS_MANY_MAX][64];
+  const char *wanted[DIBS_MANY_MAX];
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = NULL, *one;
+  uint64_t fence;
+  size_t count = 0;
+
+  for (size_t tag = 0; counts[tag] != '\0'; tag++)
+    for (int i = 0; i < counts[tag] - '0'; i++) {
+      (void)snprintf(bytes[count], sizeof(bytes[0]), "{%s}%s%d", tags[tag], ending, i);
+      wanted[count] = bytes[count];
+      count++;
+    }
+  live_expect(a, acquire_names(a, wanted, count, &o, &hold), DIBS_OK);
+  fence = dibs_hold_fence(hold);
+  for (size_t i = 0; i < count; i++)
+    live_refused(live_try(b, wanted[i]), DIBS_BUSY);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  for (size_t i = 0; i < count; i++) {
+    one = live_lock(b, wanted[i], TTL_MS);
+    PROMISE_GROWN(dibs_hold_fence(one), fence);
+    live_expect(b, dibs_release(one), DIBS_OK);
+  }
+}
+
+TEST(several_names_of_one_slot_are_raised_together)
+{
+  static const char *const counts[] = { "211", "121", "112", "222", "903" };
+
+  for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+    take_tags(three, counts[i], "account-");
+}
+
+TEST(names_of_one_slot_may_be_longer_together_than_one_name)
+{
+  take_tags(three, "991", "an-account-whose-name-is-longer-than-that-of-most-other-accounts-");
+}
+
 TEST(it_has_no_token_and_says_so)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "server.h"
+#include "set_story.h"
 #include "shares.h"
 #include "stage.h"
 #include "rendered.h"
@@ -137,6 +138,46 @@ TEST(a_token_is_never_lowered_and_never_from_two_to_the_52_on)
   assert_true(world_renew(w, ANNA, &a.lease, 30000).is_ours);
 }
 
+/* Of the set of these letters. */
+static int64_t raise_set_to(const char *letters, const lease_id *l, uint64_t token)
+{
+  many_call c = members_call(w, letters, 1);
+  const resp_node *root;
+
+  assert_true(RENDERED(native_many_raise, world_native(w, ANNA), world_buffer(w), false, c.names,
+                       c.count, l, token));
+  root = resp_root(world_raw(w, world_buffer(w)));
+  buffer_clear(world_buffer(w));
+  assert_int_equal(root->kind, RESP_INTEGER);
+  return root->integer;
+}
+
+TEST(all_members_of_a_set_are_raised_also_where_others_wait)
+{
+  acquire_answer a = members_acquire(w, ANNA, "abc", 1).a;
+  lease_id high = with_token(a.lease, a.lease.token + 5000001);
+
+  world_listen(w, BERT);
+  assert_int_equal(members_acquire(w, BERT, "bd", 1).a.outcome, ACQUIRE_WAITING);
+  assert_int_equal(raise_set_to("abc", &a.lease, high.token), 1);
+  assert_int_equal(raise_set_to("abc", &a.lease, high.token), 1);
+  assert_int_equal(raise_set_to("abc", &a.lease, high.token - 1), 0);
+  for (const char *letter = "abc"; *letter != 0; letter++)
+    assert_held(*letter, &high);
+  assert_int_equal(members_release(w, ANNA, "abc", &high).outcome, RELEASE_DONE);
+  assert_true(members_acquire(w, BERT, "bd", 1).a.lease.token > high.token);
+}
+
+TEST(a_set_that_lost_one_member_is_not_raised)
+{
+  acquire_answer a = members_acquire(w, ANNA, "abc", 1).a;
+
+  test_server_command(world_server(w), "DEL %s", members_key('c'));
+  assert_int_equal(raise_set_to("abc", &a.lease, a.lease.token + 100), 0);
+  assert_held('a', &a.lease);
+  assert_held('b', &a.lease);
+}
+
 TEST(what_is_not_there_is_not_made)
 {
   lease_id l = { .ask = 1, .token = 5 };
@@ -204,6 +245,10 @@ TEST_WITH(a_full_server_raises, stage_clear, NULL)
   a = share_ask(w, ANNA, 'r', 1, 1);
   stage_fill_memory();
   assert_int_equal(raise_to(&a.lease, a.lease.token + 100, true), 1);
+  stage_empty_memory();
+  a = members_acquire(w, ANNA, "abc", 1).a;
+  stage_fill_memory();
+  assert_int_equal(raise_set_to("abc", &a.lease, a.lease.token + 100), 1);
 }
 
 TEST_WITH(another_kind_of_name_is_refused, stage_clear, NULL)

@@ -69,12 +69,17 @@ static void members_sort(const many_name *names, size_t count, members *m)
       m->sorted[m->count++] = m->sorted[i];
 }
 
+static void put_keys(const protocol *n, const members *m, request *out)
+{
+  for (size_t i = 0; i < m->count; i++)
+    put_key(n, out, m->sorted[i]->name.name, m->sorted[i]->name.size);
+}
+
 /* Then come the arguments of the script, and names_end(). */
 static void begin(const protocol *n, const members *m, request *out, const script *s)
 {
   request_begin(out, s);
-  for (size_t i = 0; i < m->count; i++)
-    put_key(n, out, m->sorted[i]->name.name, m->sorted[i]->name.size);
+  put_keys(n, m, out);
   put_era(n, out, m->sorted[0]->name.name, m->sorted[0]->name.size);
   request_keys_end(out);
 }
@@ -156,6 +161,20 @@ bool native_many_cancel(const protocol *n, request *out, const many_name *names,
   put_prefix(n, out);
   put_time(out, estimate_us);
   return names_end(&m, out);
+}
+
+bool native_many_raise(const protocol *n, request *out, const many_name *names, size_t count,
+                       const lease_id *lease, uint64_t token)
+{
+  members m;
+
+  members_sort(names, count, &m);
+  request_begin(out, &script_native_raise);
+  put_keys(n, &m, out);
+  request_keys_end(out);
+  put_lease(out, lease);
+  put_uint(out, token);
+  return !out->is_incomplete;
 }
 
 /* ---- the answer to acquire ---- */

@@ -118,6 +118,8 @@ static void sets(void)
   FACT("native many_release, many_cancel: all members");
   SENT(native_many_release(&here, out, names, 2, &of_set, 77));
   SENT(native_many_cancel(&here, out, names, 2, 3, 9, 123, -1));
+  FACT("native raise: of a set, all members");
+  SENT(native_many_raise(&here, out, names, 2, &of_set, 1700000000000005));
   FACT("native many: members are sorted by their keys, not their names, and each is sent once");
   SENT(native_many_cancel(&here, out, spelled, 4, 3, 9, 0, 0));
   c = (many_call){ .names = other, .count = 2, .set = 1, .ask = 8, .ttl_ms = 100 };
@@ -259,6 +261,7 @@ static void longest_set(const protocol *far)
   FITS(native_many_release(far, out, names, MANY_NAMES_MAX, &of_set, INT64_MAX));
   FITS(native_many_cancel(far, out, names, MANY_NAMES_MAX, UINT32_MAX, UINT64_MAX, INT64_MAX,
                           INT64_MAX));
+  FITS(native_many_raise(far, out, names, MANY_NAMES_MAX, &of_set, UINT64_MAX));
 }
 
 static void longest_other(const protocol *far)
