@@ -10,6 +10,7 @@
 #include "quorum/names_in_one_slot.h"
 
 #define LOST_EARLY "the lease of one name ended before all names were acquired"
+#define UNCONFIRMED "all names were granted, and not all confirmed their one fence in time"
 
 typedef enum part_state {
   PART_NONE = 0, PART_ASKED, PART_HELD, PART_RAISING, PART_LEAVING
@@ -46,6 +47,7 @@ struct multi_record {
 struct multi {
   hold_backend backend;       /* the first member */
   memory memory;
+  timers timers;              /* of its claims */
   hold_front *parts;
   bool by_name;
   multi_record *first;
@@ -75,6 +77,7 @@ multi *multi_free(multi *s)
     s->first = w->next;
     (void)record_free(w);
   }
+  timers_deinit(&s->timers);
   mem_free(&s->memory, s);
   return NULL;
 }
@@ -191,10 +194,11 @@ static dibs_status take_next(multi_record *w, const lock_spec *base, instant now
 static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, instant now)
 {
   multi *s = (multi *)b;
-  multi_record *w = mem_zalloc(&s->memory, sizeof(*w));
+  multi_record *w;
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
-  if (w == NULL)
+  if (!timers_reserve(&s->timers, (size_t)(b->counts.waiting + b->counts.holds)) ||
+      (w = mem_zalloc(&s->memory, sizeof(*w))) == NULL)
     return status;
   w->multi = s;
   w->state = MULTI_TAKING;
@@ -300,10 +304,26 @@ static bool is_quiet(const hold_backend *b)
   return ((const multi *)b)->first == NULL;
 }
 
+static instant deadline(const hold_backend *b)
+{
+  return timers_first(&((const multi *)b)->timers);
+}
+
+/* While parts are asked for they have the limit of the call; only what comes then is counted
+ * here. */
+static void tick(hold_backend *b, instant now)
+{
+  multi *s = (multi *)b;
+  timer *due;
+
+  while ((due = timers_pop(&s->timers, now)) != NULL)
+    fail(claim_of_timer(due), DIBS_UNKNOWN, UNCONFIRMED, now);
+}
+
 static const hold_ops multi_ops = {
   .name = "multi", .takes = takes, .place = place, .fail = fail, .release = release,
-  .forget = forget, .add_why = add_why, .describe = describe,
-  .close = close_all, .is_quiet = is_quiet,
+  .forget = forget, .add_why = add_why, .describe = describe, .tick = tick,
+  .deadline = deadline, .close = close_all, .is_quiet = is_quiet,
 };
 
 multi *multi_new(const memory *m, lock_table *t, bool by_name)
@@ -315,6 +335,8 @@ multi *multi_new(const memory *m, lock_table *t, bool by_name)
   s->memory = *m;
   s->by_name = by_name;
   s->backend.ops = &multi_ops;
+  timers_init(&s->timers, m);
+  s->backend.timers = &s->timers;
   s->parts = hold_front_new(m);
   if (s->parts == NULL)
     return multi_free(s);
@@ -359,6 +381,8 @@ static void granted_if_raised(multi_record *w)
 /* One fence for all: the highest token of any part; stored on the servers that keep it. */
 static void raise_all(multi_record *w, instant now)
 {
+  instant limit = wish_of(&w->claims)->give_up_at;
+
   for (size_t i = 0; i < w->part_count; i++)
     if (w->parts[i].token > w->token)
       w->token = w->parts[i].token;
@@ -372,6 +396,8 @@ static void raise_all(multi_record *w, instant now)
     (void)hold_raise(w->multi->parts, p->id, w->token, now);
   }
   granted_if_raised(w);
+  if (w->state == MULTI_RAISING && !instant_is_never(limit))
+    timers_set(&w->multi->timers, &w->claims.waiting->timer, limit);
 }
 
 static void part_granted(multi_record *w, multi_part *p, const lock_event *event, instant now)

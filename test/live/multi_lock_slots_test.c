@@ -183,6 +183,25 @@ static void end_while_it_waits(enum ending how, dibs_status wanted)
   waiter = dibs_close(waiter);
 }
 
+/* All are granted at last, and one node does not answer when its lease is raised. */
+TEST(the_time_limit_counts_when_a_node_is_stopped_before_the_last_is_granted)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 3000);
+  dibs_hold *last = live_lock(b, three[2], TTL_MS);
+  struct test_server *node = test_cluster_member(cluster, test_cluster_owner(cluster, slots[1]));
+  struct live_ask ask;
+
+  live_ask_begin_many(&ask, a, three, 3, &o);
+  assert_true(live_until(2000, has_the_first, NULL));
+  test_server_pause(node);
+  live_expect(b, dibs_release(last), DIBS_OK);
+  assert_true(live_ask_wait(&ask, TTL_MS / 2));
+  test_server_resume(node);
+  assert_int_equal(ask.status, DIBS_UNKNOWN);
+  assert_null(ask.hold);
+  expect_all_free();
+}
+
 TEST(a_time_limit_leaves_nothing)
 {
   end_while_it_waits(BY_TIME, DIBS_TIMED_OUT);

@@ -13,11 +13,10 @@ struct story {
   uint64_t id;
 };
 
-static struct story begin(void)
+static struct story begin_with(lock_spec w)
 {
   static const many_name names[] = { { "x", 1 }, { "y", 1 } };
   struct story s = { .n = nodes_new() };
-  lock_spec w = nodes_wish("");
 
   s.multi = multi_new(nodes_memory(), s.n->table, false);
   assert_non_null(s.multi);
@@ -32,12 +31,19 @@ static struct story begin(void)
   return s;
 }
 
+static struct story begin(void)
+{
+  return begin_with(nodes_wish(""));
+}
+
 static void end(struct story *s)
 {
   hold_front_free(s->front);
   multi_free(s->multi);
   nodes_free(s->n);
 }
+
+static dibs_status last_status;         /* of the last event */
 
 /* What the program is told, as letters. */
 static const char *told(struct story *s)
@@ -48,8 +54,10 @@ static const char *told(struct story *s)
 
   while (multi_advance(s->multi, s->n->now))
     continue;
-  while (hold_next_event(s->front, &event))
+  while (hold_next_event(s->front, &event)) {
     seen[count++] = nodes_letter(event.kind);
+    last_status = event.status;
+  }
   seen[count] = '\0';
   return seen;
 }
@@ -170,6 +178,30 @@ TEST(a_cancel_while_parts_are_raised_gives_all_back)
   release(&s);
   assert_string_equal(told(&s), "f");
   assert_true(hold_is_quiet(s.front));
+  end(&s);
+}
+
+TEST(a_raise_without_an_answer_ends_at_the_limit_of_the_call)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.give_up_at = instant_add((instant){ SPAN_MS(1000000).ns }, SPAN_MS(4000));
+  s = begin_with(w);
+  nodes_pass(s.n, 3000);
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "raise");
+  nodes_pass(s.n, 999);
+  hold_tick(s.front, s.n->now);
+  assert_string_equal(told(&s), "");
+  assert_int_equal(instant_since(hold_deadline(s.front), s.n->now).ns, SPAN_MS(1).ns);
+  nodes_pass(s.n, 1);
+  hold_tick(s.front, s.n->now);
+  assert_string_equal(told(&s), "f");
+  assert_int_equal(last_status, DIBS_UNKNOWN);
   end(&s);
 }
 
