@@ -74,6 +74,7 @@ struct hold_ops {
   /* HELD: `before`, and why its lease was not renewed; adds nothing if it was. */
   void (*add_why)(const claim *c, const char *before, text *out);
   dibs_status (*raise)(claim *c, uint64_t token, instant now);      /* HELD; NULL: never */
+  void (*limit)(claim *c, instant limit, bool is_fixed);            /* HELD; of parts only */
   bool (*park)(claim *c, instant now, bool *ret_sends);             /* HELD; NULL: never */
   bool (*retake)(claim *c, const void *owner, size_t owner_size, instant now,
                  hold_retaken *ret);                                /* PARKED */

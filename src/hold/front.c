@@ -174,6 +174,14 @@ dibs_status hold_raise(hold_front *f, uint64_t id, uint64_t token, instant now)
   return c != NULL ? c->backend->ops->raise(c, token, now) : DIBS_ERR_STALE;
 }
 
+void hold_limit(hold_front *f, uint64_t id, instant limit, bool is_fixed)
+{
+  claim *c = holding(f, id);
+
+  if (c != NULL)
+    c->backend->ops->limit(c, limit, is_fixed);
+}
+
 void hold_check_now(hold_front *f, uint64_t id)
 {
   claim *c = holding(f, id);

@@ -70,6 +70,9 @@ bool hold_is_one_lease(const hold_front *f, uint64_t id);
 /* Gives the lease of a granted claim a higher token (protocol.md 18); LOCK_RAISED or
  * LOCK_LOST follows. */
 dibs_status hold_raise(hold_front *f, uint64_t id, uint64_t token, instant now);
+/* The lease of a granted claim, which was renewed until now, ends at `limit`. `is_fixed`: after
+ * one more renewal. */
+void hold_limit(hold_front *f, uint64_t id, instant limit, bool is_fixed);
 /* Its lease may have ended: renews it now, also a fixed one. */
 void hold_check_now(hold_front *f, uint64_t id);
 /* Whether this claim waits while its owner holds a name, and is in the wait report. */

@@ -375,6 +375,11 @@ static dibs_status raise(claim *c, uint64_t token, instant now)
   return DIBS_OK;
 }
 
+static void limit(claim *c, instant until, bool is_fixed)
+{
+  hold_limit_lease(lease_of_claim(c), until, is_fixed);
+}
+
 static bool keep_alone(claim *c)
 {
   return share_keep_alone(lease_of_claim(c), c);
@@ -440,8 +445,8 @@ static void describe(const claim *c, lock_event *event)
 const hold_ops lease_ops = {
   .name = "single", .place = place, .fail = fail, .release = release, .forget = forget,
   .detach = detach, .downgrade = downgrade, .keep_alone = keep_alone, .token = token,
-  .check = check, .add_why = add_why, .raise = raise, .park = park, .retake = park_retake,
-  .describe = describe, .tick = table_tick, .deadline = table_deadline,
+  .check = check, .add_why = add_why, .raise = raise, .limit = limit, .park = park,
+  .retake = park_retake, .describe = describe, .tick = table_tick, .deadline = table_deadline,
   .close = table_close, .is_quiet = table_is_quiet, .next_name = table_next_name,
 };
 

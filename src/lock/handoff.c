@@ -51,6 +51,18 @@ void hold_first(lease *l, instant now)
   hold_set_deadline(l);
 }
 
+/* A lease that is fixed from now on is renewed for the last time. */
+void hold_limit_lease(lease *l, instant limit, bool is_fixed)
+{
+  l->term.limit = limit;
+  l->term.is_fixed = is_fixed;
+  if (is_fixed) {
+    l->term.must_confirm = true;
+    lease_renewal_due(l);
+  }
+  hold_set_deadline(l);
+}
+
 /* Readers share the lease; each has its own fence. */
 void hold_join(lease *l, instant now)
 {

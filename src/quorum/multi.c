@@ -172,7 +172,8 @@ static void record_lose(multi_record *w, dibs_status status, const char *words, 
   parts_leave(w, now);
 }
 
-/* Asks for the next part, as `base` asks for all. */
+/* Asks for the next part, as `base` asks for all. Its lease is renewed while others are waited
+ * for: limit_parts(). */
 static dibs_status take_next(multi_record *w, const lock_spec *base, instant now)
 {
   multi_part *p = &w->parts[w->taking];
@@ -181,6 +182,10 @@ static dibs_status take_next(multi_record *w, const lock_spec *base, instant now
 
   spec.context = p;
   spec.is_part = w->multi->by_name;
+  spec.is_fixed = false;
+  spec.max_hold = (span){ 0 };
+  if (base->is_fixed)
+    spec.linger = (span){ 0 };
   spec.name = w->names[p->first].name;
   spec.name_size = w->names[p->first].size;
   spec.names = w->multi->by_name ? NULL : w->names + p->first;
@@ -367,12 +372,23 @@ static bool ends_soon(const multi_record *w)
   return false;
 }
 
-static void granted_if_raised(multi_record *w)
+/* A hold that is fixed, or ends after max_hold_ms, begins when all have been granted. */
+static void limit_parts(multi_record *w, instant now)
+{
+  const claim_terms *wish = wish_of(&w->claims);
+  span longest = wish->is_fixed ? wish->ttl : extras_of(wish)->max_hold;
+
+  for (size_t i = 0; longest.ns > 0 && i < w->part_count; i++)
+    hold_limit(w->multi->parts, w->parts[i].id, instant_add(now, longest), wish->is_fixed);
+}
+
+static void granted_if_raised(multi_record *w, instant now)
 {
   for (size_t i = 0; i < w->part_count; i++)
     if (w->parts[i].state != PART_HELD)
       return;
   w->state = MULTI_HELD;
+  limit_parts(w, now);
   waiter_holds(&w->claims, fence_of_token(w->token, 0), 1, is_suspect(w));
   if (ends_soon(w))
     holders_report(&w->claims, LOCK_ENDS_SOON);
@@ -395,7 +411,7 @@ static void raise_all(multi_record *w, instant now)
     p->state = PART_RAISING;             /* if it was lost meanwhile, an event will report it */
     (void)hold_raise(w->multi->parts, p->id, w->token, now);
   }
-  granted_if_raised(w);
+  granted_if_raised(w, now);
   if (w->state == MULTI_RAISING && !instant_is_never(limit))
     timers_set(&w->multi->timers, &w->claims.waiting->timer, limit);
 }
@@ -459,7 +475,7 @@ static void part_event(multi_part *p, const lock_event *event, instant now)
       p->state = PART_HELD;
     p->token = event->token;
     if (w->state == MULTI_RAISING)
-      granted_if_raised(w);
+      granted_if_raised(w, now);
     break;
   case LOCK_RENEWED:
     p->ends_soon = p->ends_soon && !instant_before(p->valid_until, event->valid_until);

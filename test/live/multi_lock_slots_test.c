@@ -259,6 +259,51 @@ TEST(losing_one_of_them_loses_all)
   assert_int_equal(atomic_load(&loss.count), 1);
 }
 
+/* ---- a hold with an end ---- */
+
+static bool is_gone(void *hold)
+{
+  return dibs_hold_state(hold) == DIBS_HOLD_GONE;
+}
+
+/* That waited for the last name for longer than it is to last; how many ms it lasted. */
+static int64_t lasts_for(dibs_lock_options o)
+{
+  dibs_hold *last = live_lock(b, three[2], TTL_MS);
+  int64_t until = live_now_ms() + 3 * o.ttl_ms, begun;
+  struct live_ask ask;
+
+  live_ask_begin_many(&ask, a, three, 3, &o);
+  assert_true(live_until(LIVE_LONG_MS, has_the_first, NULL));
+  while (live_now_ms() < until)
+    live_refused(live_try(b, three[0]), DIBS_BUSY);
+  live_expect(b, dibs_release(last), DIBS_OK);
+  assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+  begun = live_now_ms();
+  assert_int_equal(ask.status, DIBS_OK);
+  assert_true(live_until(SOON_MS, is_gone, ask.hold));
+  begun = live_now_ms() - begun;
+  assert_int_not_equal(dibs_release(ask.hold), DIBS_OK);
+  expect_all_free();
+  return begun;
+}
+
+TEST(a_fixed_hold_begins_when_all_names_are_granted)
+{
+  dibs_lock_options o = live_lock_options(1000, LIVE_LONG_MS);
+
+  o.flags = DIBS_LOCK_FIXED;
+  assert_in_range(lasts_for(o), 900, 1100);
+}
+
+TEST(max_hold_ms_begins_when_all_names_are_granted)
+{
+  dibs_lock_options o = live_lock_options(1000, LIVE_LONG_MS);
+
+  o.max_hold_ms = 2000;
+  assert_in_range(lasts_for(o), 1900, 2200);
+}
+
 /* ---- a crowd ---- */
 
 static struct {

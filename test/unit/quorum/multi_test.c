@@ -163,6 +163,71 @@ TEST(doubt_about_one_part_is_not_over_by_a_renewal_of_another)
   end(&s);
 }
 
+/* ---- a hold with an end ---- */
+
+static void renew(struct story *s, size_t node)
+{
+  assert_string_equal(nodes_next(s->n, node), "renew");
+  nodes_answer(s->n, "[:%lld :0 :30000]", nodes_us(s->n));
+}
+
+/* The first part is at node 0; the other, at node 1, is granted 59 s later. */
+static struct story begin_late(lock_spec w)
+{
+  struct story s = begin_with(w);
+
+  nodes_move(s.n, "x", 1);
+  grant(&s, 60);
+  for (int i = 0; i < 5; i++) {
+    assert_string_equal(told(&s), "");
+    nodes_pass(s.n, 11000);
+    renew(&s, 0);
+  }
+  nodes_pass(s.n, 4000);
+  assert_string_equal(nodes_next(s.n, 1), "many_acquire");
+  nodes_answer(s.n, "[:1 :%lld :30000 :60]", nodes_us(s.n));
+  assert_string_equal(told(&s), "g");
+  return s;
+}
+
+TEST(a_fixed_lease_has_its_whole_length_from_the_grant_on)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.is_fixed = true;
+  s = begin_late(w);
+  renew(&s, 0);
+  renew(&s, 1);
+  nodes_pass(s.n, 29000);
+  assert_string_equal(told(&s), "r");
+  assert_string_equal(nodes_next(s.n, 0), "");
+  assert_string_equal(nodes_next(s.n, 1), "");
+  nodes_pass(s.n, 1000);
+  assert_string_equal(told(&s), "l");
+  end(&s);
+}
+
+TEST(the_longest_hold_is_counted_from_the_grant_on)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.max_hold = SPAN_MS(40000);
+  s = begin_late(w);
+  for (int i = 0; i < 3; i++) {
+    nodes_pass(s.n, 12000);
+    renew(&s, 0);
+    renew(&s, 1);
+    assert_string_equal(told(&s), "r");
+  }
+  nodes_pass(s.n, 3900);
+  assert_string_equal(told(&s), "");
+  nodes_pass(s.n, 100);
+  assert_string_equal(told(&s), "l");
+  end(&s);
+}
+
 TEST(a_cancel_while_parts_are_raised_gives_all_back)
 {
   struct story s = begin();
