@@ -433,9 +433,11 @@ static void add_why(const claim *c, const char *before, text *out)
 static void describe(const claim *c, lock_event *event)
 {
   const lease *l = lease_of_claim(c);
+  many_name first = { 0 };
 
-  event->name = l->bytes;
-  event->name_size = l->size;
+  (void)lease_next_name(l, 0, &first);
+  event->name = first.name;
+  event->name_size = first.size;
   if (c->state == CLAIM_HELD) {
     event->valid_until = hold_end(l);
     event->token = l->term.id.token;

@@ -349,30 +349,42 @@ static bool next_orphan(route *r, request *out, lock_command *ret, instant now)
   return true;
 }
 
-/* Notes are for people: HSET or HDEL of one field of the client registration, not repeated. */
+/* `note` NULL: it is removed. */
+static void put_note(request *out, const many_name *name, const char *note)
+{
+  char field[NAME_MAX_BYTES + 3];
+  text f = text_over(field, sizeof(field));
+
+  text_add(&f, "n:");
+  text_add_bytes(&f, name->name, name->size);
+  request_put(out, field, f.used);
+  if (note != NULL)
+    request_put(out, note, strlen(note));
+}
+
+/* Notes are for people: HSET or HDEL of one field of the client registration for each name of the
+ * lease, not repeated. */
 static bool next_note(route *r, request *out, uint64_t *ret_tag)
 {
   lock_table *t = r->table;
   lease *l = t->note_lease_number != 0 ? call_name(t, t->note_lease_number) : NULL;
   const claim_terms *holder = l != NULL ? hold_spec_of(&l->claims) : NULL;
   bool set = l != NULL && l->state == LEASE_HELD && holder != NULL && holder->note != NULL;
-  char key[KEY_TEXT_SIZE], field[NAME_MAX_BYTES + 3];
-  text k = text_over(key, sizeof(key)), f = text_over(field, sizeof(field));
-  resp_argument arguments[4];
+  char key[KEY_TEXT_SIZE];
+  text k = text_over(key, sizeof(key));
+  many_name name;
   call *c;
 
   t->note_lease_number = 0;
   if (l == NULL || (!set && !l->note_is_set) || (c = call_new(r, CALL_NOTE, 0)) == NULL)
     return false;
   native_client_key(&t->protocol, t->protocol.client, &k);
-  text_add(&f, "n:");
-  text_add_bytes(&f, l->bytes, l->size);
-  arguments[0] = set ? RESP_TEXT("HSET") : RESP_TEXT("HDEL");
-  arguments[1] = (resp_argument){ key, k.used };
-  arguments[2] = (resp_argument){ field, f.used };
-  if (set)
-    arguments[3] = (resp_argument){ holder->note, strlen(holder->note) };
-  if (!request_command(out, arguments, set ? 4 : 3)) {
+  request_begin(out, NULL);
+  request_put(out, set ? "HSET" : "HDEL", 4);
+  request_put(out, key, k.used);
+  for (size_t i = 0; lease_next_name(l, i, &name); i++)
+    put_note(out, &name, set ? holder->note : NULL);
+  if (out->is_incomplete) {
     call_free(t, c);
     return false;
   }

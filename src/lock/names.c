@@ -293,6 +293,16 @@ size_t set_count(const lease *l)
   return l->kind == LEASE_SET ? l->many.count : 0;
 }
 
+bool lease_next_name(const lease *l, size_t i, many_name *ret_name)
+{
+  bool is_set = l->kind == LEASE_SET;
+
+  if (i >= (is_set ? l->many.count : 1))
+    return false;
+  *ret_name = is_set ? l->many.names[i] : (many_name){ l->bytes, l->size };
+  return true;
+}
+
 uint32_t set_number(const lease *l)
 {
   return l->kind == LEASE_SET ? l->many.number : 0;

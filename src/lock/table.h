@@ -217,6 +217,8 @@ lease *set_new(lock_table *t, const lock_spec *spec);
 lease *shared_find(const lock_table *t, const void *bytes, size_t size, uint64_t ask);
 lease *set_find(const lock_table *t, uint32_t set);
 size_t set_count(const lease *l);         /* its names; 0: it is no set */
+/* Its name, or those of a set, from 0 on. false: no more. */
+bool lease_next_name(const lease *l, size_t i, many_name *ret_name);
 uint32_t set_number(const lease *l);      /* 0: it is no set */
 void lease_start_next(lease *l, instant now); /* IDLE: asks for its first waiter, or is gone */
 void lease_forget_if_unused(lease *l);

@@ -77,13 +77,15 @@ bool token_is_of_a_clock(uint64_t token)
 void token_warn(lock_table *t, const lease *l, uint64_t token, instant now)
 {
   text words = text_over(t->warning, sizeof(t->warning));
+  many_name first = { 0 };
 
   if (t->has_warned && instant_since(now, t->warned_at).ns < WARN_EVERY.ns)
     return;
   t->has_warned = t->has_warning = true;
   t->warned_at = now;
+  (void)lease_next_name(l, 0, &first);
   text_add(&words, "a lease of ");
-  text_add_quoted(&words, l->bytes, l->size);
+  text_add_quoted(&words, first.name, first.size);
   text_add(&words, " with token ");
   text_add_uint(&words, token);
   text_add(&words, ", over an hour ahead of the server's clock: the clock was set back, or "

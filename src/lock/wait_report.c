@@ -209,13 +209,13 @@ static bool is_outermost(const claim *c)
 
 static void holds_report(text *out, const waits *w, const lease *l)
 {
+  many_name held;
+
   for (const claim *c = l->claims.holders; c != NULL; c = c->next) {
     if (c->owner_size == 0 || waits_of(w, owner_of(c)) == NULL || !is_outermost(c))
       continue;
-    for (size_t i = 0; i < set_count(l); i++)
-      add_hold(out, c, l->many.names[i], l->term.id.token);
-    if (l->kind != LEASE_SET)
-      add_hold(out, c, (many_name){ l->bytes, l->size }, l->term.id.token);
+    for (size_t i = 0; lease_next_name(l, i, &held); i++)
+      add_hold(out, c, held, l->term.id.token);
   }
 }
 

@@ -80,10 +80,13 @@ TEST(a_holder_is_shown_with_all_about_it)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
-static bool has_note(void *note)
+struct noted { const char *name, *note; };
+
+static bool has_note(void *data)
 {
-  dibs_inspection *seen = inspect("noted");
-  bool is_so = strcmp(seen->holder->note, note) == 0;
+  const struct noted *n = data;
+  dibs_inspection *seen = inspect(n->name);
+  bool is_so = strcmp(seen->holder->note, n->note) == 0;
 
   seen = dibs_inspection_free(seen);
   return is_so;
@@ -92,13 +95,36 @@ static bool has_note(void *note)
 TEST(a_note_of_one_hold_is_shown)
 {
   dibs_lock_options o = live_lock_options(60000, 0);
-  char note[] = "invoice 42";
+  struct noted n = { "noted", "invoice 42" };
   dibs_hold *hold;
 
-  o.note = note;
-  hold = live_lock_with(holder, "noted", &o);
-  assert_true(live_until(LIVE_LONG_MS, has_note, note));      /* sent after the grant */
+  o.note = n.note;
+  hold = live_lock_with(holder, n.name, &o);
+  assert_true(live_until(LIVE_LONG_MS, has_note, &n));        /* sent after the grant */
   assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+TEST(a_note_of_a_hold_of_several_names_is_shown_with_each)
+{
+  static const char *const names[] = { "noted-a", "noted-b" };
+
+  live_needs_keys();
+  dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
+  struct noted n[] = { { names[0], "invoice 43" }, { names[1], "invoice 43" } };
+  struct noted after[] = { { names[0], "the nightly job" }, { names[1], "the nightly job" } };
+  dibs_hold *hold, *single[2];
+
+  o.note = n[0].note;
+  live_expect(holder, acquire_names(holder, names, 2, &o, &hold), DIBS_OK);
+  assert_true(live_until(LIVE_LONG_MS, has_note, &n[0]));
+  assert_true(live_until(LIVE_LONG_MS, has_note, &n[1]));
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  for (int i = 0; i < 2; i++)
+    single[i] = live_lock(holder, names[i], 60000);
+  assert_true(live_until(LIVE_LONG_MS, has_note, &after[0]));
+  assert_true(live_until(LIVE_LONG_MS, has_note, &after[1]));
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(dibs_release(single[i]), DIBS_OK);
 }
 
 TEST(waiters_are_shown_in_order)
