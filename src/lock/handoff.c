@@ -77,6 +77,10 @@ bool hold_reenters(lease *l, claim *c)
 {
   if (l->state != LEASE_HELD || holder_of(&l->claims, c->owner, c->owner_size) == NULL)
     return false;
+  if (l->is_part || c->spec.is_part) {   /* as a set */
+    claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds it, alone or as one of several");
+    return true;
+  }
   if (!c->spec.no_reentry && !extras_of(&c->spec)->reports_replicas && l->kind != LEASE_SHARED &&
       acks_are_wanted(l, &c->spec, c->id)) {
     claim_fail(c, DIBS_ERR_NOT_REPLICATED,
@@ -91,7 +95,6 @@ bool hold_reenters(lease *l, claim *c)
     return true;
   report_acks(c, l);
   hold_set_deadline(l);                  /* it may want a warning */
-  l->is_part = l->is_part || c->spec.is_part;
   if (c->spec.ttl.ns > l->term.ttl.ns && !l->term.is_fixed) {     /* never shortens a lease */
     l->term.ttl = c->spec.ttl;
     lease_renewal_due(l);

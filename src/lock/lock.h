@@ -71,6 +71,11 @@ lock_table *lock_table_free(lock_table *t);
  * without one. */
 hold_backend *lock_backend(lock_table *t);
 
+/* Whether this owner holds one of the names: of several it takes none then. */
+bool lock_owner_has(const lock_table *t, const many_name *names, size_t count,
+                    const void *owner, size_t owner_size);
+#define OWNER_HAS_WORDS "this owner holds one of the names already"
+
 /* When the last of the detached leases ends, unless it is renewed by its token; long ago:
  * none. */
 instant lock_detached_until(const lock_table *t);

@@ -167,24 +167,32 @@ bool set_holds(const lock_table *t, const void *bytes, size_t size, const void *
   return false;
 }
 
-static bool owner_has(const lock_table *t, const many_name *m, const claim *c)
+static bool owner_has(const lock_table *t, const many_name *m, const void *owner,
+                      size_t owner_size)
 {
   const lease *mutex = mutex_find(t, m->name, m->size);
 
-  if (mutex != NULL && mutex->state == LEASE_HELD &&
-      has_holder(mutex, c->owner, c->owner_size))
+  if (mutex != NULL && mutex->state == LEASE_HELD && has_holder(mutex, owner, owner_size))
     return true;
-  return set_holds(t, m->name, m->size, c->owner, c->owner_size);
+  return set_holds(t, m->name, m->size, owner, owner_size);
+}
+
+bool lock_owner_has(const lock_table *t, const many_name *names, size_t count,
+                    const void *owner, size_t owner_size)
+{
+  for (size_t i = 0; i < count; i++)
+    if (owner_has(t, &names[i], owner, owner_size))
+      return true;
+  return false;
 }
 
 void set_place(lease *l, claim *c, instant now)
 {
-  for (size_t i = 0; i < l->many.count; i++)
-    if (owner_has(l->table, &l->many.names[i], c)) {
-      claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds one of the names already");
-      lease_forget_if_unused(l);
-      return;
-    }
+  if (lock_owner_has(l->table, l->many.names, l->many.count, c->owner, c->owner_size)) {
+    claim_fail(c, DIBS_WOULD_DEADLOCK, OWNER_HAS_WORDS);
+    lease_forget_if_unused(l);
+    return;
+  }
   claim_arm(c, now);
   lease_start_next(l, now);
 }

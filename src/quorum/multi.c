@@ -48,6 +48,7 @@ struct multi {
   hold_backend backend;       /* the first member */
   memory memory;
   timers timers;              /* of its claims */
+  const lock_table *table;    /* of the parts */
   hold_front *parts;
   bool by_name;
   multi_record *first;
@@ -202,6 +203,10 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
   multi_record *w;
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
+  if (lock_owner_has(s->table, spec->names, spec->name_count, spec->owner, spec->owner_size)) {
+    claim_fail(c, DIBS_WOULD_DEADLOCK, OWNER_HAS_WORDS);
+    return DIBS_OK;
+  }
   if (!timers_reserve(&s->timers, (size_t)(b->counts.waiting + b->counts.holds)) ||
       (w = mem_zalloc(&s->memory, sizeof(*w))) == NULL)
     return status;
@@ -338,6 +343,7 @@ multi *multi_new(const memory *m, lock_table *t, bool by_name)
   if (s == NULL)
     return NULL;
   s->memory = *m;
+  s->table = t;
   s->by_name = by_name;
   s->backend.ops = &multi_ops;
   timers_init(&s->timers, m);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "no_reentry.h"
 #include "two_in_cluster.h"
 
 enum { TTL_MS = 20000, SOON_MS = 8000, NAMES = 10, THREADS = 8, CLIENTS = 4 };
@@ -132,6 +133,11 @@ TEST(a_try_takes_all_or_nothing)
   live_expect_free(b, three[1], SOON_MS);
   live_expect(b, dibs_release(last), DIBS_OK);
   expect_all_free();
+}
+
+TEST(who_has_one_of_them_does_not_wait_for_itself)
+{
+  expect_no_reentry(a, b, three);
 }
 
 TEST(it_is_renewed_on_all_nodes)

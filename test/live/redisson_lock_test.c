@@ -11,6 +11,7 @@
 #include <hiredis/hiredis.h>
 
 #include "dialect_place.h"
+#include "no_reentry.h"
 #include "now.h"
 #include "proxy.h"
 
@@ -521,6 +522,13 @@ TEST(several_are_waited_for_and_the_last_one_s_end_wakes)
   assert_true(live_ask_wait(&ask, SOON_MS));
   assert_int_equal(ask.status, DIBS_OK);
   live_expect(a, dibs_release(ask.hold), DIBS_OK);
+}
+
+TEST(who_has_one_of_several_does_not_wait_for_itself)
+{
+  static const char *const names[] = { "x", "y" };
+
+  expect_no_reentry(a, b, names);
 }
 
 TEST(losing_one_of_several_loses_all)

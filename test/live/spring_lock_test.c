@@ -12,6 +12,7 @@
 #include <hiredis/hiredis.h>
 
 #include "dialect_place.h"
+#include "no_reentry.h"
 #include "proxy.h"
 
 #define REGISTRY "orders"
@@ -308,6 +309,13 @@ TEST(several_locks_are_one_hold)
   live_expect(a, dibs_release(hold), DIBS_OK);
   live_expect(b, acquire_names_now(b, names, 2, NULL, &other), DIBS_OK);
   live_expect(b, dibs_release(other), DIBS_OK);
+}
+
+TEST(who_has_one_of_several_does_not_wait_for_itself)
+{
+  static const char *const names[] = { "x", "y" };
+
+  expect_no_reentry(a, b, names);
 }
 
 TEST(what_the_dialect_lacks_is_unsupported_and_said)
