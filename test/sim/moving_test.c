@@ -58,4 +58,48 @@ TEST(who_is_sent_to_a_replica_by_ask_asks_the_owner_again)
   sim = dibs_sim_free(sim);
 }
 
+static void takes_several(void *data)
+{
+  const dibs_bytes names[] = { dibs_text("{b}1"), dibs_text("{b}2"), dibs_text("a") };
+  dibs_client *c = NULL;
+
+  (void)data;
+  if (dibs_open("redis+cluster://s1,s2,s3", NULL, &c, NULL) != DIBS_OK) {
+    dibs_sim_flaw("no client");
+    return;
+  }
+  for (int i = 0; i < 100; i++) {
+    dibs_hold *hold = NULL;
+
+    if (dibs_acquire(c, DIBS_LOCKS(names, 3), NULL, &hold) == DIBS_OK)
+      rounds += dibs_release(hold) == DIBS_OK;
+    dibs_sim_sleep_ms(5);
+  }
+  c = dibs_close(c);
+}
+
+/* The two names of one slot get the token of the third while their slot is on its way. */
+TEST(names_of_one_slot_are_raised_together_while_it_moves)
+{
+  dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+  dibs_sim *sim;
+
+  rounds = 0;
+  o.cluster_nodes = 3;
+  sim = dibs_sim_new(&o);
+  assert_non_null(sim);
+  for (int i = 0; i < 2; i++)
+    (void)dibs_sim_start(sim, "p", takes_several, NULL);
+  for (int i = 0; i < 20; i++) {
+    const dibs_sim_fault move = { .kind = DIBS_SIM_SERVER_SLOT, .at_us = 1500000 + i * 70000,
+                                  .server = (i + 1) % 3, .slot = SLOT_OF_B, .ms = 40 };
+
+    assert_int_equal(dibs_sim_inject(sim, &move), DIBS_OK);
+  }
+  assert_true(dibs_sim_run(sim, RUN_MS));
+  assert_null(dibs_sim_first_flaw(sim));
+  assert_int_equal(rounds, 200);
+  sim = dibs_sim_free(sim);
+}
+
 RUN_TESTS(NULL, NULL)
