@@ -42,8 +42,8 @@ for wait in waits:
         while client.stats()['commands'] == asked:
             threading.Event().wait(0.002)
         print('waits', flush=True)
-    threading.Thread(target=report).start()
-    try:
+    try:        # the command that is counted may be the cancel of the wait before
+        threading.Thread(target=report).start()
         print('ended', wait())
     except KeyboardInterrupt:
         print('interrupted', client.stats()['waiting'], flush=True)
