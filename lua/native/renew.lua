@@ -36,8 +36,7 @@ local function general()
     local lease = value and read_value(value)
     local is_it = lease and lease.is_held and (lease.id == ARGV[2 * i - 1] or
       is_by_token and is_grant(lease, ARGV[2 * i - 1]))
-    if is_it and
-      not (now > lease.deadline and era_is_young(KEYS[count + 1])) then
+    if is_it and not (now > lease.deadline and era_is_young(KEYS[count + 1])) then
       local length
       value, length, remaining = longer_lease(lease, tonumber(ARGV[2 * i]))
       -- First a write that allocates nothing, so that a full server accepts the second.

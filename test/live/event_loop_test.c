@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "other_client.h"
 
 struct outcome {
   pthread_t thread;         /* on which the callback ran */
@@ -22,22 +22,6 @@ struct outcome {
   dibs_hold *hold;
   int calls;
 };
-
-static dibs_client *other;
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  other = live_open(live_url());
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  other = dibs_close(other);
-  live_expect_clean(live_server);
-  return live_server_teardown(state);
-}
 
 static dibs_client *open_loop(unsigned flags)
 {

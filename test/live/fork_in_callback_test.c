@@ -10,28 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "other_client.h"
 
 enum { ENDED = 7, STAYS_MS = 500, TTL_MS = 60000 };
 
-static dibs_client *client, *other;
+static dibs_client *client;
 static pid_t parent, child;
 static _Atomic int reports;              /* of "second" */
 static dibs_hold *_Atomic holds[2];
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  other = live_open(live_url());
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  other = dibs_close(other);
-  live_expect_clean(live_server);
-  return live_server_teardown(state);
-}
 
 /* Both are granted: the callback of the second is due when this one returns. */
 static bool both_are_held(void *data)

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "live.h"
+#include "other_client.h"
 
 enum { TTL_MS = 60000, FIXED_MS = 20000, WARNED_AFTER_MS = 200, WAIT_MS = 700, ROUNDS = 3 };
 
@@ -17,22 +17,6 @@ typedef struct caller {
   bool was_in_time;                /* over while the callback ran */
   _Atomic bool is_called;
 } caller;
-
-static dibs_client *other;
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  other = live_open(live_url());
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  other = dibs_close(other);
-  live_expect_clean(live_server);
-  return live_server_teardown(state);
-}
 
 /* Both threads on one processor, from which a batch thread that wakes up takes no other: so the
  * loop reads the timer, for which the call has woken up, too. Where that is not allowed, the test

@@ -12,15 +12,20 @@ enum { SLOT_OF_B = 3300, RUN_MS = 60000 };
 
 static int rounds;
 
-static void takes_turns(void *data)
+static dibs_client *cluster_client(void)
 {
   dibs_client *c = NULL;
 
-  (void)data;
-  if (dibs_open("redis+cluster://s1,s2,s3", NULL, &c, NULL) != DIBS_OK) {
+  if (dibs_open("redis+cluster://s1,s2,s3", NULL, &c, NULL) != DIBS_OK)
     dibs_sim_flaw("no client");
-    return;
-  }
+  return c;
+}
+
+static void takes_turns(void *data)
+{
+  dibs_client *c = cluster_client();
+
+  (void)data;
   for (int i = 0; i < 100; i++) {
     dibs_hold *hold = NULL;
 
@@ -61,13 +66,9 @@ TEST(who_is_sent_to_a_replica_by_ask_asks_the_owner_again)
 static void takes_several(void *data)
 {
   const dibs_bytes names[] = { dibs_text("{b}1"), dibs_text("{b}2"), dibs_text("a") };
-  dibs_client *c = NULL;
+  dibs_client *c = cluster_client();
 
   (void)data;
-  if (dibs_open("redis+cluster://s1,s2,s3", NULL, &c, NULL) != DIBS_OK) {
-    dibs_sim_flaw("no client");
-    return;
-  }
   for (int i = 0; i < 100; i++) {
     dibs_hold *hold = NULL;
 
