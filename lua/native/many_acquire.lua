@@ -56,8 +56,11 @@ local function begin_writing()
   local value = lease_value(other.lease)
   if other.queue then
     redis.call('HSET', other.key, 's', value)
-  else
+  elseif other.lease.id ~= '' then
     redis.call('SET', other.key, value, 'KEEPTTL')
+  else
+    -- Not known here: in quarantine it is not free.
+    redis.call('SET', other.key, value, 'PX', retention(0))
   end
 end
 key = other.key

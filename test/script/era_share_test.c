@@ -177,6 +177,16 @@ TEST(a_set_that_survived_is_told_so_again_and_handed_to_nobody)
   assert_int_equal(one_acquire(w, BERT, 'b', 1).outcome, ACQUIRE_GRANTED);
 }
 
+/* What it lets go is written after a write to the busy member, which was never seen here. */
+TEST(a_try_of_a_set_in_quarantine_makes_no_key_without_an_end)
+{
+  members_plant(w, 'b', ANNA, 1, 1, 20000);
+  era_change();
+  assert_int_equal(members_try(w, ANNA, "ab", 2).a.outcome, ACQUIRE_BUSY);
+  assert_string_equal(members_holder(w, 'b'), "");
+  assert_true(test_server_integer(world_server(w), "PTTL %s", members_key('a')) > 0);
+}
+
 /* What it has kept is its own, but not of one lease, so it is not the whole set's yet. */
 TEST(what_a_set_has_kept_does_not_make_it_an_owner_in_quarantine)
 {
