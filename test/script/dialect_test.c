@@ -354,6 +354,31 @@ TEST_WITH(a_plain_lock_is_released_without_the_right_to_publish, stage_clear, NU
   assert_string_equal(run("ACL SETUSER %s +publish", mode_user()), "OK");
 }
 
+TEST_WITH(a_lock_of_spring_s_ends_without_the_right_to_publish, stage_clear, NULL)
+{
+  assert_string_equal(run("ACL SETUSER %s -publish", mode_user()), "OK");
+  assert_int_equal(asks(spring(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  assert_int_equal(lets_go(spring(ANNA), 1).outcome, RELEASE_DONE);
+  assert_int_equal(asks(spring(ANNA), 2, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  cancels(spring(ANNA), 2);
+  assert_int_equal(asks(spring(ANNA), 3, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  assert_int_equal(breaks(spring(ANNA), 3).outcome, RELEASE_DONE);
+  assert_int_equal(number("EXISTS locks:x"), 0);
+  assert_string_equal(run("ACL SETUSER %s +publish", mode_user()), "OK");
+}
+
+/* A user may have the right to one of its two channels only. */
+TEST_WITH(spring_s_channels_are_told_one_without_the_other, stage_clear, NULL)
+{
+  assert_string_equal(run("ACL SETUSER %s resetchannels &locks-channel", mode_user()), "OK");
+  assert_int_equal(asks(spring(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  ear_open("locks-channel");
+  assert_int_equal(lets_go(spring(ANNA), 1).outcome, RELEASE_DONE);
+  assert_int_equal(ear_count(), 1);
+  ear_close();
+  assert_string_equal(run("ACL SETUSER %s allchannels", mode_user()), "OK");
+}
+
 TEST(a_cancelled_ask_is_over_in_each_dialect)
 {
   const protocol all[] = { redisson(ANNA), spring(ANNA), plain(ANNA) };
