@@ -11,12 +11,14 @@ if ARGV[5] then
 end
 --@include holds
 local is_held = holds(KEYS[1], KEYS[3], ARGV[1])
+if is_held then
+  --@include let_go
+  let_go(KEYS[1], KEYS[3], ARGV[3], ARGV[4])
+end
 if tonumber(ARGV[2]) > 0 then
   redis.pcall('SET', KEYS[2], '1', 'PX', ARGV[2])
 end
 if is_held then
-  --@include let_go
-  let_go(KEYS[1], KEYS[3], ARGV[3], ARGV[4])
   return 1
 end
 if redis.call('EXISTS', KEYS[1]) == 0 then

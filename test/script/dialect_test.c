@@ -393,6 +393,21 @@ TEST(a_cancelled_ask_is_over_in_each_dialect)
   }
 }
 
+/* The end of the lease makes room for the record of it. */
+TEST_WITH(a_cancelled_ask_is_over_on_a_full_server_too, stage_clear, NULL)
+{
+  const protocol all[] = { redisson(ANNA), spring(ANNA), plain(ANNA) };
+
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    assert_int_equal(asks(all[i], 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+    stage_fill_memory();
+    cancels(all[i], 1);
+    stage_empty_memory();
+    assert_int_equal(asks(all[i], 1, LOCK_MUTEX, true), ACQUIRE_ENDED);
+    assert_string_equal(run("FLUSHALL"), "OK");
+  }
+}
+
 TEST(a_cancelled_share_is_over_of_each_kind)
 {
   for (const char *mode = "rwp"; *mode != 0; mode++) {
