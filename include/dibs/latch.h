@@ -58,9 +58,11 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set_async(
 /* Counts down by `count` (1 .. 2^53), to zero at most; at zero all waiters are released.
  *
  * `id`        names this count: the same id again on the same latch, from any
- *             process, counts once until the latch is armed again (remembered for a day). At
- *             most 128 bytes. NULL: each call counts; a repetition by the library itself
- *             after a lost reply does not.
+ *             process, counts once until the latch is armed again (remembered for a day). Java
+ *             arms it without a record: then an id that was counted before counts only if the new
+ *             count is above the least that dibs_latch_set(), _down() or _delete() of any client
+ *             found since (none: 0); else use other ids. At most 128 bytes. NULL: each call
+ *             counts; a repetition by the library itself after a lost reply does not.
  * `ret_left`  receives what is left; may be NULL.
  * Returns     DIBS_OK, DIBS_ERR_NOT_SET (not armed: nothing to count), DIBS_UNKNOWN (no reply in
  *             time: with an `id` repeat it), DIBS_ERR_WRONG_TYPE, _ARGUMENT, the server's

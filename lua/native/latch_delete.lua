@@ -8,11 +8,7 @@
 if redis.call('DEL', KEYS[1]) == 0 then
   return answer('0')
 end
-local zeroed = redis.call('HGET', KEYS[2], 'z')
-redis.call('DEL', KEYS[2])
+forget_ids()
 note('d', now)
-if zeroed then
-  note('z', zeroed)
-end
 tell_channel(channel, '1')
 return answer('1')

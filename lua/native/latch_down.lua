@@ -1,15 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- Counts a latch down, once for each id until it is armed again. Redisson does not report
--- that it arms a latch: a count above the last one shows it.
+-- Counts a latch down, once for each id until it is armed again.
 -- KEYS as in shared/latch.lua    ARGV 1 channel  2 amount  3 id, or ''
 -- answers the count, as text   '-1' not armed
 --@may_return late
 --@may_return latch
 local id = ARGV[3] ~= '' and 'i' .. ARGV[3]
-local last = redis.call('HGET', KEYS[2], 'v')
-if last and left and left + 0 > last + 0 then
-  redis.call('DEL', KEYS[2])
-  last = nil
+if least and left and left + 0 > least + 0 then
+  forget_ids()
+  least = nil
 end
 if id and redis.call('HEXISTS', KEYS[2], id) == 1 then
   return answer(left or '0')
@@ -28,7 +26,7 @@ else
 end
 if id then
   note(id, '1', 'v', left)
-elseif last then
+elseif least then
   note('v', left)
 end
 return answer(left)

@@ -7,11 +7,7 @@
 if left then
   return answer('0')
 end
-local zeroed = redis.call('HGET', KEYS[2], 'z')
-redis.call('DEL', KEYS[2])
-if zeroed then
-  note('z', zeroed)
-end
+forget_ids()
 redis.call('SET', KEYS[1], ARGV[2])
 tell_channel(channel, '1')
 return answer('1')

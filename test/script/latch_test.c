@@ -239,6 +239,51 @@ TEST(an_id_counts_again_when_java_armed_it_anew)
   assert_int_equal(down(ANNA, "id"), 0);
 }
 
+/* Where a count of ours found it at zero, also with no more than was left for us. */
+TEST(an_id_counts_again_when_java_armed_it_after_a_zero_that_we_saw)
+{
+  latch_call gone = call_of(0, NULL);
+
+  arm(3);
+  assert_int_equal(down(ANNA, "id"), 2);
+  java_counts_down();
+  java_counts_down();
+  assert_int_equal(down(BERT, NULL), -1);
+  assert_int_equal(down(ANNA, "id"), 0);      /* the repetition of what was counted */
+  run("SET %s 2", NAME);
+  assert_int_equal(down(ANNA, "id"), 1);
+  assert_int_equal(down(ANNA, "id"), 1);
+  java_counts_down();
+  delete_as(&gone);                           /* that finds nothing to delete */
+  run("SET %s 1", NAME);
+  assert_int_equal(down(ANNA, "id"), 0);
+}
+
+/* What a request of ours saw, whether it counted or not. */
+TEST(an_id_counts_again_above_the_least_count_that_was_seen)
+{
+  latch_call c = call_of(7, NULL);
+
+  arm(5);
+  assert_int_equal(down(ANNA, "id"), 4);
+  java_counts_down();
+  assert_int_equal(down(ANNA, "id"), 3);
+  java_counts_down();
+  assert_true(was_armed(BERT, &c));
+  run("SET %s 3", NAME);                      /* Java had it at zero */
+  assert_int_equal(down(ANNA, "id"), 2);
+}
+
+/* One who waits, and was cut off, asks for that instant. */
+TEST(a_zero_of_ours_is_remembered_when_java_armed_it_anew)
+{
+  arm(1);
+  assert_int_equal(down(ANNA, "id"), 0);
+  run("SET %s 2", NAME);
+  assert_int_equal(down(ANNA, "id"), 1);
+  assert_true(look().zeroed_us != 0);
+}
+
 TEST(the_repetition_of_a_request_is_answered_and_not_done)
 {
   latch_call set, first, last, gone;

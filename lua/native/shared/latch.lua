@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- The beginning of each script that changes a latch.
 -- KEYS 1 the count, as Redisson stores it  2 a hash, kept for a day: i<id> counted, `v` the count
---      after that, `z` when zero was reached last, `d` when it was deleted
+--      after that, or less if a later request found less, `z` when zero was reached last, `d` when
+--      it was deleted
 --      3 the reply to this request, kept for a minute
 local told = redis.call('GET', KEYS[3])
 if told then
@@ -25,4 +26,18 @@ end
 local function answer(text)
   redis.call('SET', KEYS[3], text, 'PX', 60000)
   return text
+end
+-- Redisson does not report that it arms a latch: a count above the least one that was found
+-- shows it. Then all ids count again; that a client of dibs reached zero stays known.
+local least = redis.call('HGET', KEYS[2], 'v')
+if least and (left or 0) + 0 < least + 0 then
+  least = left or '0'
+  redis.pcall('HSET', KEYS[2], 'v', least)
+end
+local function forget_ids()
+  local zeroed = redis.call('HGET', KEYS[2], 'z')
+  redis.call('DEL', KEYS[2])
+  if zeroed then
+    note('z', zeroed)
+  end
 end
