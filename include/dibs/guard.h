@@ -39,6 +39,9 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
  * `fence`   from dibs_hold_fence() of an exclusive hold: of a lock, a write lock, several names
  *           or a leader; 1 .. 2^63 - 1. One of a read hold or of permits of this client is
  *           DIBS_ERR_ARGUMENT: others hold those at the same time, so no write would be late.
+ *           Write with it from one client. If several processes share a fence, a request that
+ *           the library repeated may arrive again after another's write with that fence, and
+ *           revert it, until the limit of its call; the writes of one client it never reverts.
  * Returns   DIBS_OK      written.
  *           DIBS_FENCED  a newer fence was seen: nothing was written, except that a request
  *                        which the library repeated, because its reply was lost, may have been
