@@ -127,13 +127,13 @@ static lock_verdict answer_cancel(const call *c, lease *l, const resp_reply *rep
   return LOCK_FINE;
 }
 
-static void raise_failed(lease *l, const char *words, instant now)
+static void raise_failed(lease *l, dibs_status status, const char *words, instant now)
 {
   l->term.raise_to = 0;
-  if (l->state == LEASE_HELD || l->state == LEASE_PARKED)
-    lease_become(l, hold_lost(l, DIBS_LOST, words), now);
-  else
+  if (l->state != LEASE_HELD && l->state != LEASE_PARKED)
     lease_due(l);
+  else
+    lease_become(l, hold_lost(l, status, words), now);
 }
 
 static void holders_raised(lease *l)
@@ -152,7 +152,7 @@ static lock_verdict answer_raise(const call *c, lease *l, const resp_reply *repl
   if (l == NULL || l->term.raise_to != c->token || !lease_id_equal(&l->term.id, &c->lease))
     return LOCK_FINE;
   if (resp_root(reply)->integer == 0) {
-    raise_failed(l, "the server no longer has this lease", now);
+    raise_failed(l, DIBS_LOST, "the server no longer has this lease", now);
     return LOCK_FINE;
   }
   l->term.raise_to = 0;
@@ -236,7 +236,7 @@ static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
       if (later)
         lease_retry(l, now);
       else if (!park_renumber_refused(l))
-        raise_failed(l, t->fault_words, now);
+        raise_failed(l, status, t->fault_words, now);
     }
     return;
   case CALL_RENEW:

@@ -128,13 +128,13 @@ static bool takes(const hold_backend *b, const lock_spec *spec)
 
 /* ---- taking ---- */
 
-/* Releases or cancels all parts. A part whose grant or refusal was not reported yet cannot
- * be cancelled: it is released, or ends by itself. */
-static void parts_leave(multi_record *w, instant now)
+/* Releases or cancels the parts from `first` on. A part whose grant or refusal was not reported yet
+ * cannot be cancelled: it is released, or ends by itself. */
+static void parts_leave(multi_record *w, size_t first, instant now)
 {
   hold_front *f = w->multi->parts;
 
-  for (size_t i = 0; i < w->part_count; i++) {
+  for (size_t i = first; i < w->part_count; i++) {
     multi_part *p = &w->parts[i];
     part_state before = p->state;
 
@@ -153,7 +153,7 @@ static void record_fail(multi_record *w, dibs_status status, const char *words, 
 {
   w->state = MULTI_LEAVING;
   waiter_fail(&w->claims, status, words);
-  parts_leave(w, now);
+  parts_leave(w, 0, now);
 }
 
 /* A grant that was not reported yet becomes a failure. */
@@ -170,7 +170,7 @@ static void record_lose(multi_record *w, dibs_status status, const char *words, 
     claim_say(c, LOST_EARLY);
     claim_end(c, LOCK_FAILED, DIBS_ERR_UNREACHABLE);
   }
-  parts_leave(w, now);
+  parts_leave(w, 0, now);
 }
 
 /* Asks for the next part, as `base` asks for all. Its lease is renewed while others are waited
@@ -181,6 +181,7 @@ static dibs_status take_next(multi_record *w, const lock_spec *base, instant now
   lock_spec spec = *base;
   dibs_status status;
 
+  p->is_suspect = p->ends_soon = false;
   spec.context = p;
   spec.is_part = w->multi->by_name;
   spec.is_fixed = false;
@@ -255,7 +256,7 @@ static void release(claim *c, instant now)
 
   holders_release(&w->claims, INSTANT_NEVER);
   w->state = MULTI_LEAVING;
-  parts_leave(w, now);
+  parts_leave(w, 0, now);
   forget_if_over(w);
 }
 
@@ -319,15 +320,22 @@ static instant deadline(const hold_backend *b)
   return timers_first(&((const multi *)b)->timers);
 }
 
-/* While parts are asked for they have the limit of the call; only what comes then is counted
- * here. */
+static void time_is_over(claim *c, instant now)
+{
+  if (RECORD_OF(multi_record, claims, c->of)->state == MULTI_RAISING)
+    fail(c, DIBS_UNKNOWN, UNCONFIRMED, now);
+  else
+    fail(c, DIBS_ERR_UNREACHABLE, LOST_EARLY, now);
+}
+
+/* While a part is asked for it has the limit of the call; otherwise that is counted here. */
 static void tick(hold_backend *b, instant now)
 {
   multi *s = (multi *)b;
   timer *due;
 
   while ((due = timers_pop(&s->timers, now)) != NULL)
-    fail(claim_of_timer(due), DIBS_UNKNOWN, UNCONFIRMED, now);
+    time_is_over(claim_of_timer(due), now);
 }
 
 static const hold_ops multi_ops = {
@@ -400,54 +408,105 @@ static void granted_if_raised(multi_record *w, instant now)
     holders_report(&w->claims, LOCK_ENDS_SOON);
 }
 
-/* One fence for all: the highest token of any part; stored on the servers that keep it. */
-static void raise_all(multi_record *w, instant now)
+/* If it was lost meanwhile, an event will report it. One that is being raised to a lower token,
+ * from before another part was lost, is raised again after that. */
+static void raise_part(multi_record *w, multi_part *p, instant now)
+{
+  if (p->token >= w->token || w->multi->by_name)
+    return;
+  p->state = PART_RAISING;
+  (void)hold_raise(w->multi->parts, p->id, w->token, now);
+}
+
+static void limit_here(multi_record *w)
 {
   instant limit = wish_of(&w->claims)->give_up_at;
 
+  if (!instant_is_never(limit))
+    timers_set(&w->multi->timers, &w->claims.waiting->timer, limit);
+}
+
+/* One fence for all: the highest token of any part; stored on the servers that keep it. */
+static void raise_all(multi_record *w, instant now)
+{
   for (size_t i = 0; i < w->part_count; i++)
     if (w->parts[i].token > w->token)
       w->token = w->parts[i].token;
   w->state = MULTI_RAISING;
-  for (size_t i = 0; i < w->part_count; i++) {
-    multi_part *p = &w->parts[i];
-
-    if (p->token == w->token || w->multi->by_name)
-      continue;
-    p->state = PART_RAISING;             /* if it was lost meanwhile, an event will report it */
-    (void)hold_raise(w->multi->parts, p->id, w->token, now);
-  }
+  for (size_t i = 0; i < w->part_count; i++)
+    raise_part(w, &w->parts[i], now);
   granted_if_raised(w, now);
-  if (w->state == MULTI_RAISING && !instant_is_never(limit))
-    timers_set(&w->multi->timers, &w->claims.waiting->timer, limit);
+  if (w->state == MULTI_RAISING)
+    limit_here(w);
 }
 
-static void part_granted(multi_record *w, multi_part *p, const lock_event *event, instant now)
+static void part_raised(multi_record *w, multi_part *p, const lock_event *event, instant now)
 {
-  dibs_status status;
-  lock_spec spec;
-
-  if (p->state != PART_ASKED)
-    return;                              /* cancelled, but granted: it is being released */
-  p->state = PART_HELD;
+  if (p->state == PART_RAISING)
+    p->state = PART_HELD;
   p->token = event->token;
-  p->valid_until = event->valid_until;
-  if (++w->taking == w->part_count) {
-    raise_all(w, now);
+  if (w->state != MULTI_RAISING)
     return;
-  }
+  raise_part(w, p, now);
+  granted_if_raised(w, now);
+}
+
+/* ---- taking, continued ---- */
+
+/* The next part, when no later one is left of an earlier turn. */
+static void take_rest(multi_record *w, instant now)
+{
+  lock_spec spec;
+  dibs_status status;
+
+  if (w->state != MULTI_TAKING)
+    return;
+  for (size_t i = w->taking; i < w->part_count; i++)
+    if (w->parts[i].state != PART_NONE)
+      return;
+  timers_clear(&w->multi->timers, &w->claims.waiting->timer);
   spec = waiter_spec(&w->claims);
   status = take_next(w, &spec, now);
   if (status != DIBS_OK)
     record_fail(w, status, "no memory to ask for the next of several names", now);
 }
 
-static void part_lost(multi_record *w, const lock_event *event, instant now)
+/* The part was lost before all were granted. Those after it are given back: in the common order
+ * none is waited for while a later one is held. */
+static void take_again(multi_record *w, const multi_part *lost, instant now)
 {
+  size_t first = (size_t)(lost - w->parts);
+
+  w->state = MULTI_TAKING;
+  w->taking = first < w->taking ? first : w->taking;
+  parts_leave(w, first, now);
+  limit_here(w);
+}
+
+static void part_granted(multi_record *w, multi_part *p, const lock_event *event, instant now)
+{
+  if (p->state != PART_ASKED)
+    return;                              /* cancelled, but granted: it is being released */
+  p->state = PART_HELD;
+  p->token = event->token;
+  p->valid_until = event->valid_until;
+  if (++w->taking == w->part_count)
+    raise_all(w, now);
+}
+
+/* A try asks once. A server that refuses to raise it would refuse that again. */
+static void part_lost(multi_record *w, multi_part *p, const lock_event *event, instant now)
+{
+  if (w->state == MULTI_LEAVING || p->state == PART_LEAVING)
+    return;
   if (w->state == MULTI_HELD)
     record_lose(w, event->status, event->words, now);
-  else if (w->state != MULTI_LEAVING)    /* the grant was not reported: so it is a failure */
+  else if (event->status != DIBS_LOST)
+    record_fail(w, event->status, event->words, now);
+  else if (wish_of(&w->claims)->is_try)
     record_fail(w, DIBS_ERR_UNREACHABLE, LOST_EARLY, now);
+  else
+    take_again(w, p, now);
 }
 
 static void part_ended(multi_record *w, multi_part *p, const lock_event *event, instant now)
@@ -456,7 +515,8 @@ static void part_ended(multi_record *w, multi_part *p, const lock_event *event, 
   bool was_leaving = p->state == PART_LEAVING;
 
   p->state = PART_NONE;
-  if (event->kind == LOCK_RELEASED && event->status != DIBS_OK && w->status == DIBS_OK) {
+  if (w->state == MULTI_LEAVING && event->kind == LOCK_RELEASED && event->status != DIBS_OK &&
+      w->status == DIBS_OK) {
     w->status = event->status;
     text_add(&shown, event->words);
   }
@@ -477,11 +537,7 @@ static void part_event(multi_part *p, const lock_event *event, instant now)
     part_granted(w, p, event, now);
     break;
   case LOCK_RAISED:
-    if (p->state == PART_RAISING)
-      p->state = PART_HELD;
-    p->token = event->token;
-    if (w->state == MULTI_RAISING)
-      granted_if_raised(w, now);
+    part_raised(w, p, event, now);
     break;
   case LOCK_RENEWED:
     p->ends_soon = p->ends_soon && !instant_before(p->valid_until, event->valid_until);
@@ -503,7 +559,7 @@ static void part_event(multi_part *p, const lock_event *event, instant now)
   case LOCK_HELD_BACK:
     break;
   case LOCK_LOST:
-    part_lost(w, event, now);
+    part_lost(w, p, event, now);
     break;
   case LOCK_FAILED:
   case LOCK_RELEASED:
@@ -511,6 +567,7 @@ static void part_event(multi_part *p, const lock_event *event, instant now)
     part_ended(w, p, event, now);
     break;
   }
+  take_rest(w, now);
   forget_if_over(w);
 }
 

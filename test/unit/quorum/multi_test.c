@@ -99,7 +99,125 @@ TEST(all_are_granted_together_and_given_back_together)
   end(&s);
 }
 
-TEST(a_part_granted_while_another_is_lost_is_given_back)
+/* ---- a part that is lost before all are granted ---- */
+
+static void finish(struct story *s)
+{
+  assert_int_equal(hold_release(s->front, s->id, s->n->now), DIBS_OK);
+  release(s);
+  assert_string_equal(told(s), "");
+  release(s);
+  assert_string_equal(told(s), "e");
+  assert_int_equal(last_status, DIBS_OK);
+  assert_int_equal(hold_counts(s->front).holds, 0);
+  assert_true(hold_is_quiet(s->front));
+  end(s);
+}
+
+/* That of y, while that of x waits for OTHER: the place in the queue of x is given up, as y is
+ * before x in the order of all. */
+static struct story lost_while_waiting(lock_spec w)
+{
+  struct story s = begin_with(w);
+
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "many_acquire");
+  nodes_answer(s.n, "[:3 :%lld :30000 :30000 $" OTHER ":9:50 :0 :0 :0]", nodes_us(s.n));
+  lose(&s);
+  assert_string_equal(told(&s), "");
+  return s;
+}
+
+static void cancelled_and_released(struct story *s)
+{
+  for (int i = 0; i < 2; i++) {
+    const char *verb = nodes_next(s->n, 0);
+
+    assert_true(strcmp(verb, "many_cancel") == 0 || strcmp(verb, "many_release") == 0);
+    nodes_answer(s->n, ":1");
+  }
+  assert_string_equal(told(s), "");
+}
+
+TEST(a_part_lost_while_another_is_waited_for_is_asked_for_again)
+{
+  struct story s = lost_while_waiting(nodes_wish(""));
+
+  cancelled_and_released(&s);
+  assert_string_equal(nodes_next(s.n, 0), "many_acquire");
+  assert_non_null(strstr(nodes_words(s.n), "{y}"));
+  assert_null(strstr(nodes_words(s.n), "{x}"));
+  nodes_answer(s.n, "[:1 :%lld :30000 :80]", nodes_us(s.n));
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "g");
+  finish(&s);
+}
+
+TEST(the_limit_of_the_call_counts_while_a_lost_part_is_asked_for_again)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.give_up_at = instant_add((instant){ SPAN_MS(1000000).ns }, SPAN_MS(4000));
+  s = lost_while_waiting(w);
+  cancelled_and_released(&s);
+  assert_string_equal(nodes_next(s.n, 0), "many_acquire");
+  nodes_answer(s.n, "[:3 :%lld :30000 :30000 $" OTHER ":9:70 :0 :0 :0]", nodes_us(s.n));
+  nodes_pass(s.n, 3999);
+  assert_string_equal(told(&s), "");
+  nodes_pass(s.n, 1);
+  hold_tick(s.front, s.n->now);
+  assert_string_equal(told(&s), "f");
+  assert_int_equal(last_status, DIBS_TIMED_OUT);
+  end(&s);
+}
+
+TEST(the_limit_of_the_call_counts_while_nothing_is_asked_for)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.give_up_at = instant_add((instant){ SPAN_MS(1000000).ns }, SPAN_MS(1000));
+  s = begin_with(w);
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);                          /* and its release is not answered */
+  lose(&s);
+  assert_string_equal(told(&s), "");
+  nodes_pass(s.n, 999);
+  hold_tick(s.front, s.n->now);
+  assert_string_equal(told(&s), "");
+  nodes_pass(s.n, 1);
+  hold_tick(s.front, s.n->now);
+  assert_string_equal(told(&s), "f");
+  assert_int_equal(last_status, DIBS_ERR_UNREACHABLE);
+  end(&s);
+}
+
+TEST(a_try_that_loses_a_part_fails)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.is_try = true;
+  s = begin_with(w);
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  lose(&s);
+  grant(&s, 70);                          /* before anybody heard of the loss */
+  assert_string_equal(told(&s), "f");
+  assert_int_equal(last_status, DIBS_ERR_UNREACHABLE);
+  release(&s);
+  release(&s);
+  assert_string_equal(told(&s), "");
+  assert_int_equal(hold_counts(s.front).holds, 0);
+  assert_true(hold_is_quiet(s.front));
+  end(&s);
+}
+
+TEST(a_part_granted_while_another_is_lost_is_given_back_and_both_are_asked_for_again)
 {
   struct story s = begin();
 
@@ -107,13 +225,16 @@ TEST(a_part_granted_while_another_is_lost_is_given_back)
   assert_string_equal(told(&s), "");
   lose(&s);
   grant(&s, 70);                          /* before anybody heard of the loss */
-  assert_string_equal(told(&s), "f");
-  release(&s);
+  assert_string_equal(told(&s), "");
   release(&s);
   assert_string_equal(told(&s), "");
-  assert_int_equal(hold_counts(s.front).holds, 0);
-  assert_true(hold_is_quiet(s.front));
-  end(&s);
+  release(&s);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "g");
+  finish(&s);
 }
 
 TEST(a_grant_that_was_not_told_before_a_part_is_lost_is_none)
@@ -136,8 +257,162 @@ TEST(a_part_lost_before_it_could_be_raised_is_not_held)
   assert_string_equal(told(&s), "");
   grant(&s, 70);
   lose(&s);
+  assert_string_equal(told(&s), "");
+  release(&s);
+  assert_string_equal(told(&s), "");
+  release(&s);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "g");
+  finish(&s);
+}
+
+TEST(a_part_whose_raise_shows_that_it_is_gone_is_asked_for_again)
+{
+  struct story s = begin();
+
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "raise");
+  nodes_answer(s.n, ":0");
+  assert_string_equal(told(&s), "");
+  release(&s);
+  release(&s);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "g");
+  finish(&s);
+}
+
+TEST(a_raise_that_the_server_refuses_is_not_tried_without_end)
+{
+  struct story s = begin();
+
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "raise");
+  nodes_answer(s.n, "-NOPERM no");
   assert_string_equal(told(&s), "f");
+  assert_true(last_status < 0);
   end(&s);
+}
+
+/* x, at node 0, is lost while y, at node 1, is raised to the token that x had. */
+TEST(a_part_that_is_being_raised_is_raised_again_when_the_lost_one_has_a_higher_token)
+{
+  struct story s = begin();
+  uint64_t raise;
+
+  nodes_move(s.n, "y", 1);
+  assert_string_equal(nodes_next(s.n, 1), "many_acquire");
+  nodes_answer(s.n, "[:1 :%lld :30000 :60]", nodes_us(s.n));
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 1), "raise");
+  raise = s.n->tag;
+  nodes_message(s.n, "lost " SELF ".2:2:70 x");
+  assert_string_equal(nodes_next(s.n, 0), "renew");
+  nodes_answer(s.n, "[:%lld :-1 :0]", nodes_us(s.n));
+  assert_string_equal(told(&s), "");
+  release(&s);
+  assert_string_equal(told(&s), "");
+  grant(&s, 90);
+  assert_string_equal(told(&s), "");
+  s.n->tag = raise;
+  nodes_answer(s.n, ":1");
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 1), "raise");
+  assert_non_null(strstr(nodes_words(s.n), SELF ".1:1:70 90"));
+  nodes_answer(s.n, ":1");
+  assert_string_equal(told(&s), "g");
+  end(&s);
+}
+
+/* ---- the raise ---- */
+
+static void renew(struct story *s, size_t node)
+{
+  assert_string_equal(nodes_next(s->n, node), "renew");
+  nodes_answer(s->n, "[:%lld :0 :30000]", nodes_us(s->n));
+}
+
+static struct story begin_raise(void)
+{
+  struct story s = begin();
+
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "raise");
+  return s;
+}
+
+static void connect_again(struct story *s)
+{
+  lock_link_down(s->n->table, 0, DIBS_ERR_UNREACHABLE, "it broke", s->n->now);
+  lock_link_up(s->n->table, 0, s->n->now);
+  assert_string_equal(told(s), "");
+  renew(s, 0);                            /* that of x */
+  assert_string_equal(nodes_next(s->n, 0), "raise");
+}
+
+TEST(a_raise_without_an_answer_is_asked_again_by_the_next_connection)
+{
+  struct story s = begin_raise();
+
+  connect_again(&s);
+  connect_again(&s);
+  nodes_answer(s.n, ":1");
+  assert_string_equal(told(&s), "gs");
+  renew(&s, 0);
+  assert_string_equal(told(&s), "r");
+  end(&s);
+}
+
+/* The raise was executed, then the lease was broken; the message comes first. */
+TEST(a_part_broken_after_its_raise_is_lost_by_the_renewal_that_follows_the_answer)
+{
+  struct story s = begin_raise();
+  uint64_t raise = s.n->tag;
+
+  nodes_message(s.n, "lost " SELF ".1:1:70 y");
+  assert_string_equal(nodes_next(s.n, 0), "");
+  s.n->tag = raise;
+  nodes_answer(s.n, ":1");
+  assert_string_equal(told(&s), "g");
+  assert_string_equal(nodes_next(s.n, 0), "renew");
+  assert_non_null(strstr(nodes_words(s.n), SELF ".1:1:70"));
+  nodes_answer(s.n, "[:%lld :-1 :0]", nodes_us(s.n));
+  assert_string_equal(told(&s), "l");
+  end(&s);
+}
+
+/* The lease was broken, then the raise found none. */
+TEST(a_part_broken_before_its_raise_is_not_held)
+{
+  struct story s = begin_raise();
+
+  nodes_message(s.n, "lost " SELF ".1:1:60 y");
+  nodes_answer(s.n, ":0");
+  assert_string_equal(told(&s), "");
+  release(&s);
+  release(&s);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "");
+  grant(&s, 80);
+  assert_string_equal(told(&s), "g");
+  finish(&s);
 }
 
 TEST(doubt_about_one_part_is_not_over_by_a_renewal_of_another)
@@ -164,12 +439,6 @@ TEST(doubt_about_one_part_is_not_over_by_a_renewal_of_another)
 }
 
 /* ---- a hold with an end ---- */
-
-static void renew(struct story *s, size_t node)
-{
-  assert_string_equal(nodes_next(s->n, node), "renew");
-  nodes_answer(s->n, "[:%lld :0 :30000]", nodes_us(s->n));
-}
 
 /* The first part is at node 0; the other, at node 1, is granted 59 s later. */
 static struct story begin_late(lock_spec w)
