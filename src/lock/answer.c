@@ -394,10 +394,10 @@ static void turned_away(lock_table *t, const call *c, const char *words, instant
   for (size_t i = 0; i < (c->count > 0 ? c->count : 1); i++) {
     lease *l = call_name(t, c->count > 0 ? c->renewals[i].lease_number : c->lease_number);
 
+    if (l != NULL && c->kind == CALL_RAISE)
+      l->term.raise_was_sent = false;
     if (l == NULL || l->route == c->route || c->kind == CALL_ACKS)
       continue;
-    if (c->kind == CALL_RAISE)
-      l->term.raise_was_sent = false;
     if (c->kind != CALL_RENEW) {
       lease_retry(l, now);
     } else if (renewed_name(l, c, i)) {

@@ -379,6 +379,19 @@ TEST(a_raise_without_an_answer_is_asked_again_by_the_next_connection)
   end(&s);
 }
 
+TEST(a_raise_whose_answer_is_none_is_asked_again_by_the_next_connection)
+{
+  struct story s = begin_raise();
+
+  assert_int_equal(nodes_answer(s.n, "+what"), LOCK_BROKEN);
+  connect_again(&s);
+  nodes_answer(s.n, ":1");
+  assert_string_equal(told(&s), "gs");
+  renew(&s, 0);
+  assert_string_equal(told(&s), "r");
+  end(&s);
+}
+
 /* The raise was executed, then the lease was broken; the message comes first. */
 TEST(a_part_broken_after_its_raise_is_lost_by_the_renewal_that_follows_the_answer)
 {
