@@ -127,13 +127,14 @@ static lock_verdict answer_cancel(const call *c, lease *l, const resp_reply *rep
   return LOCK_FINE;
 }
 
+/* DIBS_LOST: the server no longer has the lease. */
 static void raise_failed(lease *l, dibs_status status, const char *words, instant now)
 {
   l->term.raise_to = 0;
   if (l->state != LEASE_HELD && l->state != LEASE_PARKED)
     lease_due(l);
   else
-    lease_become(l, hold_lost(l, status, words), now);
+    lease_become(l, status == DIBS_LOST ? hold_gone(l) : hold_lost(l, status, words), now);
 }
 
 static void holders_raised(lease *l)
@@ -152,7 +153,7 @@ static lock_verdict answer_raise(const call *c, lease *l, const resp_reply *repl
   if (l == NULL || l->term.raise_to != c->token || !lease_id_equal(&l->term.id, &c->lease))
     return LOCK_FINE;
   if (resp_root(reply)->integer == 0) {
-    raise_failed(l, DIBS_LOST, "the server no longer has this lease", now);
+    raise_failed(l, DIBS_LOST, "", now);
     return LOCK_FINE;
   }
   l->term.raise_to = 0;

@@ -190,11 +190,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
     return confirmed(l, a, end, now);
   if (!a->is_ours) {
     t->backend.counts.renew_failed++;
-    if (l->term.is_reported_broken)
-      holders_were_broken(&l->claims);
-    return hold_lost(l, DIBS_LOST, l->term.is_reported_broken
-                                     ? "others ended it: broken, or released by its token"
-                                     : "the server no longer has this lease");
+    return hold_gone(l);
   }
 
   t->backend.counts.renewed++;
@@ -246,6 +242,14 @@ lease_state hold_lost(lease *l, dibs_status why, const char *words)
   holders_lose(&l->claims, why, words);
   /* The server may still have the lease: release it now, and learn the new holder. */
   return LEASE_RELEASING;
+}
+
+lease_state hold_gone(lease *l)
+{
+  if (!l->term.is_reported_broken)
+    return hold_lost(l, DIBS_LOST, "the server no longer has this lease");
+  holders_were_broken(&l->claims);
+  return hold_lost(l, DIBS_LOST, "others ended it: broken, or released by its token");
 }
 
 static detached *detached_of(const lease *l)

@@ -124,10 +124,20 @@ static lease_state message_want(lease *l)
   return l->state == LEASE_PARKED ? park_revoked(l) : l->state;
 }
 
+/* Before or after a raise that is under way. */
+static bool is_lease_of(const lease *l, const lease_id *id)
+{
+  lease_id raised = l->term.id;
+
+  raised.token = l->term.raise_to;
+  return lease_id_is_grant(id, &l->term.id) ||
+         (l->term.raise_to != 0 && lease_id_equal(id, &raised));
+}
+
 /* The message may be wrong: a renewal shows the state of the lease. */
 static void message_lost(lease *l, const inbox_message *m, instant now)
 {
-  bool is_lease = lease_id_is_grant(&m->lease, &l->term.id);
+  bool is_lease = is_lease_of(l, &m->lease);
 
   if (l->state == LEASE_PARKED && is_lease) {
     lease_become(l, LEASE_RELEASING, now);

@@ -391,6 +391,7 @@ bool hold_remember_detached(lease *l);    /* false: no memory */
 const lease_id *hold_detached(const lease *l); /* of this name; NULL: none */
 lease_state hold_forget(lease *l);        /* the lease continues without this client */
 lease_state hold_lost(lease *l, dibs_status why, const char *words);
+lease_state hold_gone(lease *l);          /* the server says that it does not have it */
 void hold_suspect(lease *l);
 void hold_set_deadline(lease *l);
 lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, instant now);

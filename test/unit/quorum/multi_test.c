@@ -552,4 +552,49 @@ TEST(a_raise_without_an_answer_ends_at_the_limit_of_the_call)
   end(&s);
 }
 
+/* ---- one lease, as a quorum raises it ---- */
+
+/* Whether it was lost, and as broken. */
+static bool is_lost_as_broken(struct nodes *n)
+{
+  lock_event event;
+
+  while (hold_next_event(n->front, &event))
+    if (event.kind == LOCK_LOST)
+      return event.was_broken;
+  return false;
+}
+
+static struct nodes *raised_from_60(void)
+{
+  struct nodes *n = nodes_new();
+  uint64_t id = nodes_held(n, "x");
+
+  assert_int_equal(hold_raise(n->front, id, 70, n->now), DIBS_OK);
+  assert_string_equal(nodes_next(n, 0), "raise");
+  return n;
+}
+
+TEST(a_lease_broken_before_its_raise_is_lost_as_broken)
+{
+  struct nodes *n = raised_from_60();
+
+  nodes_message(n, "lost " SELF ":1:60 x");
+  nodes_answer(n, ":0");
+  assert_true(is_lost_as_broken(n));
+  nodes_free(n);
+}
+
+TEST(a_lease_broken_between_its_raise_and_the_answer_is_lost_as_broken)
+{
+  struct nodes *n = raised_from_60();
+
+  nodes_message(n, "lost " SELF ":1:70 x");
+  nodes_answer(n, ":1");
+  assert_string_equal(nodes_next(n, 0), "renew");
+  nodes_answer(n, "[:%lld :-1 :0]", nodes_us(n));
+  assert_true(is_lost_as_broken(n));
+  nodes_free(n);
+}
+
 RUN_TESTS(NULL, NULL)
