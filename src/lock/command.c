@@ -10,6 +10,7 @@
  * thousand due together, as after a reconnect, neither block the server for other clients
  * nor make the last reply look overdue. */
 #define RENEW_CALLS_MAX 16
+#define NOTES_DUE_MAX 1024
 #define DOUBT_MIN SPAN_MS(200)    /* a renewal without a reply: the link is doubtful */
 
 /* ---- calls: sent and not answered ---- */
@@ -349,6 +350,39 @@ static bool next_orphan(route *r, request *out, lock_command *ret, instant now)
   return true;
 }
 
+/* Without memory, or with too many before it, it is not shown, or for too long. */
+void note_is_due(const lease *l)
+{
+  buffer *due = &l->table->notes_due;
+
+  if (buffer_size(due) >= NOTES_DUE_MAX * sizeof(l->id))
+    buffer_consume(due, sizeof(l->id));
+  (void)buffer_append(due, &l->id, sizeof(l->id));
+}
+
+static bool has_note(const lease *l)
+{
+  const claim_terms *holder = hold_spec_of(&l->claims);
+
+  return l->state == LEASE_HELD && holder != NULL && holder->note != NULL;
+}
+
+/* NULL: none. */
+static lease *take_noted(lock_table *t)
+{
+  uint64_t id;
+  lease *l;
+
+  while (buffer_size(&t->notes_due) > 0) {
+    memcpy(&id, buffer_bytes(&t->notes_due), sizeof(id));
+    buffer_consume(&t->notes_due, sizeof(id));
+    l = call_name(t, id);
+    if (l != NULL && (has_note(l) || l->note_is_set))
+      return l;
+  }
+  return NULL;
+}
+
 /* `note` NULL: it is removed. */
 static void put_note(request *out, const many_name *name, const char *note)
 {
@@ -367,28 +401,27 @@ static void put_note(request *out, const many_name *name, const char *note)
 static bool next_note(route *r, request *out, uint64_t *ret_tag)
 {
   lock_table *t = r->table;
-  lease *l = t->note_lease_number != 0 ? call_name(t, t->note_lease_number) : NULL;
-  const claim_terms *holder = l != NULL ? hold_spec_of(&l->claims) : NULL;
-  bool set = l != NULL && l->state == LEASE_HELD && holder != NULL && holder->note != NULL;
+  lease *l = take_noted(t);
+  const char *note;
   char key[KEY_TEXT_SIZE];
   text k = text_over(key, sizeof(key));
   many_name name;
   call *c;
 
-  t->note_lease_number = 0;
-  if (l == NULL || (!set && !l->note_is_set) || (c = call_new(r, CALL_NOTE, 0)) == NULL)
+  if (l == NULL || (c = call_new(r, CALL_NOTE, 0)) == NULL)
     return false;
+  note = has_note(l) ? hold_spec_of(&l->claims)->note : NULL;
   native_client_key(&t->protocol, t->protocol.client, &k);
   request_begin(out, NULL);
-  request_put(out, set ? "HSET" : "HDEL", 4);
+  request_put(out, note != NULL ? "HSET" : "HDEL", 4);
   request_put(out, key, k.used);
   for (size_t i = 0; lease_next_name(l, i, &name); i++)
-    put_note(out, &name, set ? holder->note : NULL);
+    put_note(out, &name, note);
   if (out->is_incomplete) {
     call_free(t, c);
     return false;
   }
-  l->note_is_set = set;
+  l->note_is_set = note != NULL;
   *ret_tag = c->id;
   return true;
 }
@@ -418,7 +451,7 @@ static bool has_client_key(const route *r)
 
   if (t->settings.slots == NULL)
     return true;
-  if (t->note_lease_number == 0 && !t->settings.reports_waits)
+  if (buffer_size(&t->notes_due) == 0 && !t->settings.reports_waits)
     return false;
   native_client_key(&t->protocol, t->protocol.client, &k);
   return route_of_key(t, key, k.used) == r;

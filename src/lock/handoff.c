@@ -46,8 +46,8 @@ void hold_first(lease *l, instant now)
              : max_hold.ns > 0 ? instant_add(now, max_hold) : INSTANT_NEVER;
   l->term.is_fixed = spec->is_fixed;
   l->is_part = spec->is_part;
-  if (spec->note != NULL)
-    l->table->note_lease_number = l->id;
+  if (spec->note != NULL || l->note_is_set)
+    note_is_due(l);
   hold_set_deadline(l);
 }
 

@@ -22,7 +22,7 @@ void release_enter(lease *l, instant now)
   timers_clear(&t->timers, &l->renew);
   timers_clear(&t->timers, &l->deadline);
   if (l->note_is_set)
-    t->note_lease_number = l->id;
+    note_is_due(l);
 
   /* After this time the lease has ended by itself: stop repeating the release. */
   l->insist_until =

@@ -59,7 +59,7 @@ lease_state park_begin(lease *l, span linger, instant now)
   l->term.limit = INSTANT_NEVER;
   l->handovers = 0;
   if (l->note_is_set)
-    t->note_lease_number = l->id;
+    note_is_due(l);
   hold_set_deadline(l);
   l->linger = is_auto(linger) ? AUTO_PARKED_FOR : linger;
   timers_set(&t->timers, &l->poll, parked_until(l));

@@ -19,6 +19,7 @@ lock_table *lock_table_new(const lock_settings *s)
   t->settings.protocol = &t->protocol;
   random_seed(&t->random, s->seed);
   timers_init(&t->timers, &t->memory);
+  buffer_init(&t->notes_due, &t->memory);
   t->backend.ops = &lease_ops;
   t->backend.timers = &t->timers;
   slots_init(&t->lease_slots, &t->memory);
@@ -48,6 +49,7 @@ lock_table *lock_table_free(lock_table *t)
     mem_free(&t->memory, d);
   }
   timers_deinit(&t->timers);
+  buffer_deinit(&t->notes_due);
   slots_deinit(&t->lease_slots);
   slots_deinit(&t->call_slots);
   mem_free(&t->memory, t);

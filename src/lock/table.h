@@ -203,7 +203,7 @@ struct lock_table {
   redirect redirect;             /* of the last LOCK_MOVED, LOCK_ASK */
   bool is_closing;
   bool only_polls;               /* by the settings */
-  uint64_t note_lease_number;    /* its note must be set or removed */
+  buffer notes_due;              /* ids of leases whose note must be set or removed */
   wait_report wait_report;
   char fault_words[256];
   instant undecided_at;          /* the last refusal to decide; 0: none yet */
@@ -467,5 +467,6 @@ void call_cut(lock_table *t, call *c);
 lease *call_name(lock_table *t, uint64_t id);  /* NULL: it is gone */
 void call_not_executed(lease *l, const call *c);  /* an earlier copy may have been */
 void lease_retry(lease *l, instant now);  /* repeats the present command, after a pause */
+void note_is_due(const lease *l);         /* it must be set or removed */
 
 #endif

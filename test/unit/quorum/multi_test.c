@@ -597,4 +597,34 @@ TEST(a_lease_broken_between_its_raise_and_the_answer_is_lost_as_broken)
   nodes_free(n);
 }
 
+/* ---- the notes ---- */
+
+/* Takes all that is sent now; how many commands are `verb`. */
+static int count_sent(struct story *s, const char *verb)
+{
+  const char *sent;
+  int count = 0;
+
+  while (*(sent = nodes_next(s->n, 0)) != '\0')
+    count += strcmp(sent, verb) == 0;
+  return count;
+}
+
+TEST(the_notes_of_all_parts_are_set_and_go_with_the_release)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.note = "for a test";
+  s = begin_with(w);
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 60);
+  assert_string_equal(told(&s), "g");
+  assert_int_equal(count_sent(&s, "HSET"), 2);
+  assert_int_equal(hold_release(s.front, s.id, s.n->now), DIBS_OK);
+  assert_int_equal(count_sent(&s, "HDEL"), 2);
+  end(&s);
+}
+
 RUN_TESTS(NULL, NULL)
