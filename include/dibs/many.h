@@ -2,9 +2,11 @@
 /* dibs/many.h - several locks at once, and one of several.
  *
  * A set of exclusive locks is taken as a whole: all or nothing. Nothing is held while waiting, but
- * after three failed rounds the free names that come first by name. So two programs cannot block
- * each other: names are taken in one order. The members are the locks of
- * dibs_lock(): they exclude clients that lock one of them alone.
+ * after three failed rounds the free names that come first by name. Names of several slots of a
+ * Cluster, and all names in another dialect than native, are taken one after the other: those of
+ * before are held while the next one is waited for, and one that is lost then is taken again, with
+ * those after it. So two programs cannot block each other: names are taken in one order. The
+ * members are the locks of dibs_lock(): they exclude clients that lock one of them alone.
  *
  *   const dibs_bytes accounts[] = { dibs_text("a"), dibs_text("b") };
  *   dibs_acquire(client, DIBS_LOCKS(accounts, 2), &options, &hold)
