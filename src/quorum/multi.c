@@ -328,12 +328,14 @@ static void time_is_over(claim *c, instant now)
     fail(c, DIBS_ERR_UNREACHABLE, LOST_EARLY, now);
 }
 
-/* While a part is asked for it has the limit of the call; otherwise that is counted here. */
+/* While a part is asked for it has the limit of the call; otherwise that is counted here. The ends
+ * of leases come first: what has ended is not released as valid. */
 static void tick(hold_backend *b, instant now)
 {
   multi *s = (multi *)b;
   timer *due;
 
+  hold_tick(s->parts, now);
   while ((due = timers_pop(&s->timers, now)) != NULL)
     time_is_over(claim_of_timer(due), now);
 }

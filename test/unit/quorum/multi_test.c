@@ -552,6 +552,26 @@ TEST(a_raise_without_an_answer_ends_at_the_limit_of_the_call)
   end(&s);
 }
 
+/* As a process that was stopped: the limit and the ends of all leases are past at once. */
+TEST(a_limit_that_passes_together_with_the_leases_gives_nothing_back_as_valid)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.give_up_at = instant_add((instant){ SPAN_MS(1000000).ns }, SPAN_MS(4000));
+  s = begin_with(w);
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "raise");
+  s.n->now = instant_add(s.n->now, SPAN_MS(60000));
+  hold_tick(s.front, s.n->now);
+  assert_string_equal(told(&s), "f");
+  assert_int_equal(last_status, DIBS_UNKNOWN);
+  end(&s);
+}
+
 /* ---- one lease, as a quorum raises it ---- */
 
 /* Whether it was lost, and as broken. */
