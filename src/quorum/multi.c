@@ -470,7 +470,9 @@ static void take_rest(multi_record *w, instant now)
   spec = waiter_spec(&w->claims);
   status = take_next(w, &spec, now);
   if (status != DIBS_OK)
-    record_fail(w, status, "no memory to ask for the next of several names", now);
+    record_fail(w, status, status == DIBS_ERR_LIMIT
+                             ? "names_max names are in memory: none can be added of several"
+                             : "no memory to ask for the next of several names", now);
 }
 
 /* The part was lost before all were granted. Those after it are given back: in the common order

@@ -196,6 +196,32 @@ TEST(the_limit_of_the_call_counts_while_nothing_is_asked_for)
   end(&s);
 }
 
+TEST(a_cancel_leaves_nothing_while_nothing_is_asked_for)
+{
+  struct story s = lost_while_waiting(nodes_wish(""));
+
+  assert_true(hold_cancel(s.front, s.id, s.n->now));
+  assert_string_equal(told(&s), "f");
+  assert_int_equal(last_status, DIBS_CANCELLED);
+  cancelled_and_released(&s);
+  assert_string_equal(nodes_next(s.n, 0), "");
+  assert_true(hold_is_quiet(s.front));
+  end(&s);
+}
+
+TEST(a_close_leaves_nothing_while_nothing_is_asked_for)
+{
+  struct story s = lost_while_waiting(nodes_wish(""));
+
+  hold_close(s.front, s.n->now);
+  assert_string_equal(told(&s), "f");
+  assert_int_equal(last_status, DIBS_ERR_CLOSED);
+  cancelled_and_released(&s);
+  assert_string_equal(nodes_next(s.n, 0), "");
+  assert_true(hold_is_quiet(s.front));
+  end(&s);
+}
+
 TEST(a_try_that_loses_a_part_fails)
 {
   lock_spec w = nodes_wish("");
