@@ -247,6 +247,25 @@ TEST(a_cancel_at_any_moment_leaves_nothing)
   expect_all_free();
 }
 
+TEST(one_that_is_lost_while_another_is_waited_for_is_taken_again)
+{
+  dibs_lock_options o = live_lock_options(3000, LIVE_LONG_MS);
+  dibs_hold *last = live_lock(b, three[2], TTL_MS);
+  int owner = test_cluster_owner(cluster, slots[1]);
+  struct live_ask ask;
+
+  live_ask_begin_many(&ask, a, three, 3, &o);
+  assert_true(live_until(LIVE_LONG_MS, has_the_first, NULL));
+  assert_int_equal(test_server_integer(test_cluster_member(cluster, owner), "DEL %s",
+                                       live_key(three[0])), 1);
+  assert_true(live_until(LIVE_LONG_MS, has_the_first, NULL));
+  live_expect(b, dibs_release(last), DIBS_OK);
+  assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+  assert_int_equal(ask.status, DIBS_OK);
+  live_expect(a, dibs_release(ask.hold), DIBS_OK);
+  expect_all_free();
+}
+
 TEST(losing_one_of_them_loses_all)
 {
   struct live_loss loss = { 0 };
