@@ -10,6 +10,7 @@
 #include "quorum/names_in_one_slot.h"
 
 #define LOST_EARLY "the lease of one name ended before all names were acquired"
+#define EARLY_MAX SPAN_MS(5)  /* as lock/holding.c reports a loss before the end */
 #define UNCONFIRMED "all names were granted, and not all confirmed their one fence in time"
 
 typedef enum part_state {
@@ -30,6 +31,8 @@ typedef struct multi_part {
 
 typedef enum multi_state { MULTI_TAKING = 1, MULTI_RAISING, MULTI_HELD, MULTI_LEAVING } multi_state;
 
+enum { TIMER_LEAVE = HOLD_TIMER_CLAIM + 1 };
+
 struct multi_record {
   multi_record *prev, *next;
   multi *multi;
@@ -42,16 +45,18 @@ struct multi_record {
   dibs_status status;         /* how it was released */
   char words[128];
   uint64_t token;
+  timer leave;                /* LEAVING: lost by its deadline, and the parts are held until that */
 };
 
 struct multi {
   hold_backend backend;       /* the first member */
   memory memory;
-  timers timers;              /* of its claims */
+  timers timers;
   const lock_table *table;    /* of the parts */
   hold_front *parts;
   bool by_name;
   multi_record *first;
+  size_t count;
 };
 
 /* ---- life ---- */
@@ -156,11 +161,31 @@ static void record_fail(multi_record *w, dibs_status status, const char *words, 
   parts_leave(w, 0, now);
 }
 
+static instant valid_until(const multi_record *w)
+{
+  instant first = INSTANT_NEVER;
+
+  for (size_t i = 0; i < w->part_count; i++)
+    first = instant_min(first, w->parts[i].valid_until);
+  return first;
+}
+
+/* A loss by the deadline is reported a little before the end: the program may work on until then,
+ * and must not meet the next holder of any name. */
+static void parts_leave_at(multi_record *w, instant end, instant now)
+{
+  if (instant_before(now, end) && instant_since(end, now).ns <= EARLY_MAX.ns)
+    timers_set(&w->multi->timers, &w->leave, end);
+  else
+    parts_leave(w, 0, now);
+}
+
 /* A grant that was not reported yet becomes a failure. */
 static void record_lose(multi_record *w, dibs_status status, const char *words, instant now)
 {
   claim *c = w->claims.holders;
   bool is_reported = (c->events & 1u << LOCK_GRANTED) == 0;
+  instant end = valid_until(w);
 
   w->state = MULTI_LEAVING;
   claim_unreport(c);
@@ -170,7 +195,7 @@ static void record_lose(multi_record *w, dibs_status status, const char *words, 
     claim_say(c, LOST_EARLY);
     claim_end(c, LOCK_FAILED, DIBS_ERR_UNREACHABLE);
   }
-  parts_leave(w, 0, now);
+  parts_leave_at(w, is_reported ? end : now, now);
 }
 
 /* Asks for the next part, as `base` asks for all. Its lease is renewed while others are waited
@@ -208,10 +233,11 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
     claim_fail(c, DIBS_WOULD_DEADLOCK, OWNER_HAS_WORDS);
     return DIBS_OK;
   }
-  if (!timers_reserve(&s->timers, (size_t)(b->counts.waiting + b->counts.holds)) ||
+  if (!timers_reserve(&s->timers, 2 * (s->count + 1)) ||
       (w = mem_zalloc(&s->memory, sizeof(*w))) == NULL)
     return status;
   w->multi = s;
+  timer_init(&w->leave, TIMER_LEAVE);
   w->state = MULTI_TAKING;
   if (record_copy(w, spec)) {
     record_divide(w);
@@ -223,6 +249,7 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
   }
   claim_wait(&w->claims, c);
   DL_PREPEND(s->first, w);
+  s->count++;
   return DIBS_OK;
 }
 
@@ -239,7 +266,15 @@ static void forget_if_over(multi_record *w)
   if (!acquisition_is_unused(&w->claims))
     return;
   DL_DELETE(w->multi->first, w);
+  w->multi->count--;
+  timers_clear(&w->multi->timers, &w->leave);
   (void)record_free(w);
+}
+
+static void leave_now(multi_record *w, instant now)
+{
+  parts_leave(w, 0, now);
+  forget_if_over(w);
 }
 
 static void fail(claim *c, dibs_status status, const char *words, instant now)
@@ -256,22 +291,12 @@ static void release(claim *c, instant now)
 
   holders_release(&w->claims, INSTANT_NEVER);
   w->state = MULTI_LEAVING;
-  parts_leave(w, 0, now);
-  forget_if_over(w);
+  leave_now(w, now);
 }
 
 static void forget(acquisition *a)
 {
   forget_if_over(RECORD_OF(multi_record, claims, a));
-}
-
-static instant valid_until(const multi_record *w)
-{
-  instant first = INSTANT_NEVER;
-
-  for (size_t i = 0; i < w->part_count; i++)
-    first = instant_min(first, w->parts[i].valid_until);
-  return first;
 }
 
 static void add_why(const claim *c, const char *before, text *out)
@@ -306,7 +331,7 @@ static void close_all(hold_backend *b, instant now)
     else if (w->state == MULTI_HELD)
       release(w->claims.holders, now);
     else
-      forget_if_over(w);
+      leave_now(w, now);                 /* no holder works on after dibs_close() */
   }
 }
 
@@ -337,7 +362,10 @@ static void tick(hold_backend *b, instant now)
 
   hold_tick(s->parts, now);
   while ((due = timers_pop(&s->timers, now)) != NULL)
-    time_is_over(claim_of_timer(due), now);
+    if (due->kind == TIMER_LEAVE)
+      leave_now(RECORD_OF(multi_record, leave, due), now);
+    else
+      time_is_over(claim_of_timer(due), now);
 }
 
 static const hold_ops multi_ops = {

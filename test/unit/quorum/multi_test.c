@@ -44,6 +44,7 @@ static void end(struct story *s)
 }
 
 static dibs_status last_status;         /* of the last event */
+static instant told_end;                /* of the last one that has it */
 
 /* What the program is told, as letters. */
 static const char *told(struct story *s)
@@ -57,6 +58,8 @@ static const char *told(struct story *s)
   while (hold_next_event(s->front, &event)) {
     seen[count++] = nodes_letter(event.kind);
     last_status = event.status;
+    if (event.valid_until.ns != 0)
+      told_end = event.valid_until;
   }
   seen[count] = '\0';
   return seen;
@@ -533,6 +536,61 @@ TEST(the_longest_hold_is_counted_from_the_grant_on)
   assert_string_equal(told(&s), "");
   nodes_pass(s.n, 100);
   assert_string_equal(told(&s), "l");
+  end(&s);
+}
+
+/* ---- the loss of one part ---- */
+
+/* y, at node 1, is not renewed; x is held for a second longer. Until 4 ms before the end of y. */
+static struct story lost_by_its_deadline(void)
+{
+  struct story s = begin();
+
+  nodes_move(s.n, "y", 1);
+  assert_string_equal(nodes_next(s.n, 1), "many_acquire");
+  nodes_answer(s.n, "[:1 :%lld :30000 :60]", nodes_us(s.n));
+  assert_string_equal(told(&s), "");
+  nodes_pass(s.n, 1000);
+  grant(&s, 60);
+  assert_string_equal(told(&s), "g");
+  nodes_pass(s.n, span_to_ms(instant_since(told_end, s.n->now)) - 4);
+  assert_string_equal(told(&s), "l");
+  return s;
+}
+
+static bool sends_release(struct story *s, size_t node)
+{
+  const char *sent;
+  bool is_sent = false;
+
+  while (*(sent = nodes_next(s->n, node)) != '\0')
+    is_sent |= strcmp(sent, "many_release") == 0;
+  return is_sent;
+}
+
+/* The loss is reported a little early: the program may work on until the end that it knows. */
+TEST(no_name_is_given_back_before_the_end_that_was_told)
+{
+  struct story s = lost_by_its_deadline();
+
+  assert_false(sends_release(&s, 0));
+  assert_false(sends_release(&s, 1));
+  nodes_pass(s.n, 4);
+  hold_tick(s.front, s.n->now);
+  assert_string_equal(told(&s), "");
+  assert_true(sends_release(&s, 0));
+  assert_true(sends_release(&s, 1));
+  end(&s);
+}
+
+TEST(a_close_gives_all_back_at_once_after_a_loss)
+{
+  struct story s = lost_by_its_deadline();
+
+  hold_close(s.front, s.n->now);
+  assert_string_equal(told(&s), "e");
+  assert_true(sends_release(&s, 0));
+  assert_true(sends_release(&s, 1));
   end(&s);
 }
 
