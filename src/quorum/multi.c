@@ -422,8 +422,13 @@ static void limit_parts(multi_record *w, instant now)
   const claim_terms *wish = wish_of(&w->claims);
   span longest = wish->is_fixed ? wish->ttl : extras_of(wish)->max_hold;
 
-  for (size_t i = 0; longest.ns > 0 && i < w->part_count; i++)
-    hold_limit(w->multi->parts, w->parts[i].id, instant_add(now, longest), wish->is_fixed);
+  for (size_t i = 0; longest.ns > 0 && i < w->part_count; i++) {
+    multi_part *p = &w->parts[i];
+    instant limit = instant_add(now, longest);
+
+    p->valid_until = instant_min(p->valid_until, limit);
+    hold_limit(w->multi->parts, p->id, limit, wish->is_fixed);
+  }
 }
 
 static void granted_if_raised(multi_record *w, instant now)

@@ -539,6 +539,21 @@ TEST(the_longest_hold_is_counted_from_the_grant_on)
   end(&s);
 }
 
+TEST(the_end_that_is_told_with_the_grant_is_that_of_max_hold)
+{
+  lock_spec w = nodes_wish("");
+  struct story s;
+
+  w.max_hold = SPAN_MS(10000);
+  s = begin_with(w);
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 60);
+  assert_string_equal(told(&s), "g");
+  assert_int_equal(instant_since(told_end, s.n->now).ns, SPAN_MS(10000).ns);
+  end(&s);
+}
+
 /* ---- the loss of one part ---- */
 
 /* y, at node 1, is not renewed; x is held for a second longer. Until 4 ms before the end of y. */
