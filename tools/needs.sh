@@ -38,7 +38,6 @@ libfuzzer|libclang-rt-14-dev|compiler-rt|compiler-rt|compiler-rt|llvm
 lib:hiredis|libhiredis-dev|hiredis-devel|hiredis-dev|hiredis|hiredis
 lib:openssl|libssl-dev|openssl-devel|openssl-dev|openssl|openssl
 lib:jansson|libjansson-dev|jansson-devel|jansson-dev|jansson|jansson
-lib:inih|libinih-dev|inih-devel|inih-dev|libinih|inih
 lib:lua5.1|liblua5.1-0-dev|compat-lua-devel|lua5.1-dev|lua51|lua@5.1
 spin|spin||spin||spin
 iptables|iptables|iptables|iptables|iptables|

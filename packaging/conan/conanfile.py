@@ -33,7 +33,6 @@ class Dibs(ConanFile):
 
     def requirements(self):
         self.requires('hiredis/[>=1.0 <2]')
-        self.requires('inih/58')
         self.requires('jansson/[>=2.13 <3]')
         self.requires('openssl/[>=3 <4]')
         self.requires('uthash/2.3.0')
@@ -70,7 +69,7 @@ class Dibs(ConanFile):
         core, data = self.cpp_info.components['core'], self.cpp_info.components['data']
         core.libs = ['dibs']
         core.system_libs = ['pthread']
-        core.requires = ['hiredis::hiredis', 'inih::inih', 'openssl::openssl']
+        core.requires = ['hiredis::hiredis', 'openssl::openssl']
         core.set_property('cmake_target_name', 'dibs::dibs')
         core.set_property('pkg_config_name', 'dibs')
         data.libs = ['dibs-data']

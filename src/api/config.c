@@ -2,7 +2,6 @@
 /* api/config.c - the config file: its keys, and what they may hold. */
 #include "api/config.h"
 
-#include <ini.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -47,9 +46,7 @@ static const key keys[] = {
 
 typedef struct reading {
   config *config;
-  const char *at, *end;
   uint64_t line;
-  bool is_too_long;
   uint32_t seen;            /* a bit for each key */
   dibs_status status;       /* of the first fault */
   const char *file;
@@ -76,151 +73,150 @@ void config_deinit(config *c)
 
 /* ---- faults ---- */
 
-static int fault(reading *r, const char *name, const char *words)
+/* The first one counts. */
+static void fault(reading *r, const char *name, const char *words)
 {
   if (r->status != DIBS_OK)
-    return 0;
+    return;
   r->status = DIBS_ERR_CONFIG;
   text_format(r->why, "%s:%" PRIu64 ": %s%s", r->file, r->line, name, words);
-  return 0;
 }
 
-static int unknown(reading *r, const char *name)
+static void unknown(reading *r, part name)
 {
   const char *names[KEY_COUNT];
   const char *near;
 
   for (size_t i = 0; i < KEY_COUNT; i++)
     names[i] = keys[i].name;
-  near = words_nearest((part){ name, strlen(name) }, names, KEY_COUNT);
-  (void)fault(r, "unknown key ", "");
-  text_add_quoted(r->why, name, strlen(name));
+  near = words_nearest(name, names, KEY_COUNT);
+  fault(r, "unknown key ", "");
+  text_add_quoted(r->why, name.at, name.size);
   if (near != NULL) {
     text_format(r->why, "; did you mean %s?", near);
-    return 0;
+    return;
   }
   for (size_t i = 0; i < KEY_COUNT; i++)
     text_format(r->why, "%s%s", i == 0 ? "; known are " : ", ", names[i]);
-  return 0;
 }
 
 /* ---- values ---- */
 
-static int text_set(reading *r, const key *k, void *field, const char *value)
+static void text_set(reading *r, const key *k, char **field, part value)
 {
-  char *copy;
-
-  if (value[0] == 0)
-    return fault(r, k->name, " is empty");
-  copy = mem_copy_text(&r->config->memory, value);
-  if (copy == NULL) {
-    r->status = DIBS_ERR_NO_MEMORY;
-    return 0;
+  if (value.size == 0) {
+    fault(r, k->name, " is empty");
+    return;
   }
-  *(char **)field = copy;
-  return 1;
+  *field = mem_copy(&r->config->memory, value.at, value.size);
+  if (*field == NULL)
+    r->status = DIBS_ERR_NO_MEMORY;
 }
 
 /* Adds a server of a quorum. */
-static int url_add(reading *r, const key *k, char **field, const char *value)
+static void url_add(reading *r, const key *k, char **field, part value)
 {
   const memory *m = &r->config->memory;
-  size_t size = strlen(value) + (*field == NULL ? 0 : strlen(*field) + 1);
   char *before = *field;
+  size_t size;
   text joined;
 
-  if (before == NULL || value[0] == 0)
-    return text_set(r, k, field, value);
-  *field = mem_alloc(m, size + 1);
+  if (before == NULL || value.size == 0) {
+    text_set(r, k, field, value);
+    return;
+  }
+  size = strlen(before) + 1 + value.size + 1;
+  *field = mem_alloc(m, size);
   if (*field == NULL) {
     *field = before;
     r->status = DIBS_ERR_NO_MEMORY;
-    return 0;
+    return;
   }
-  joined = text_over(*field, size + 1);
-  text_format(&joined, "%s %s", before, value);
+  joined = text_over(*field, size);
+  text_format(&joined, "%s ", before);
+  text_add_bytes(&joined, value.at, value.size);
   mem_free_secret(m, before);
-  return 1;
 }
 
-static int value_set(reading *r, size_t which, const char *value)
+static void value_set(reading *r, size_t which, part value)
 {
   const key *k = &keys[which];
   void *field = (char *)r->config + k->place;
   const char *words;
 
-  if ((r->seen & (uint32_t)1 << which) != 0 && k->kind != VALUE_URL)
-    return fault(r, k->name, " is given twice");
+  if ((r->seen & (uint32_t)1 << which) != 0 && k->kind != VALUE_URL) {
+    fault(r, k->name, " is given twice");
+    return;
+  }
   r->seen |= (uint32_t)1 << which;
   switch (k->kind) {
   case VALUE_TEXT:
-  case VALUE_SECRET: return text_set(r, k, field, value);
-  case VALUE_URL: return url_add(r, k, field, value);
+  case VALUE_SECRET: text_set(r, k, field, value); return;
+  case VALUE_URL: url_add(r, k, field, value); return;
   default: break;
   }
-  words = option_value_read(k->kind, (part){ value, strlen(value) }, field);
-  return words == NULL ? 1 : fault(r, k->name, words);
+  words = option_value_read(k->kind, value, field);
+  if (words != NULL)
+    fault(r, k->name, words);
 }
 
-/* ---- lines, as inih wants them ---- */
+/* ---- lines ---- */
 
-static int line_read(void *user, const char *section, const char *name, const char *value)
+static bool is_blank(char c)
 {
-  reading *r = user;
-  size_t which = 0;
-
-  if (r->status != DIBS_OK)
-    return 0;
-  if (section[0] != 0)
-    return fault(r, "", "sections are not known here; write key = value");
-  if (value == NULL)
-    return fault(r, "", "write key = value");
-  while (which < KEY_COUNT && strcmp(name, keys[which].name) != 0)
-    which++;
-  return which == KEY_COUNT ? unknown(r, name) : value_set(r, which, value);
+  return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Reads a line of at most `room` bytes with its zero, as fgets(). A longer line ends the
- * reading: its pieces would look like lines. */
-static char *line_next(char *to, int room, void *stream)
+static part trimmed(part p)
 {
-  reading *r = stream;
-  const char *end;
-  size_t size;
+  while (p.size > 0 && is_blank(p.at[0]))
+    part_skip(&p, 1);
+  while (p.size > 0 && is_blank(p.at[p.size - 1]))
+    p.size--;
+  return p;
+}
 
-  if (r->at == r->end || r->is_too_long || r->status != DIBS_OK || room < 2)
-    return NULL;
-  r->line++;
-  end = memchr(r->at, '\n', (size_t)(r->end - r->at));
-  size = (size_t)((end == NULL ? r->end : end + 1) - r->at);
-  if (size > (size_t)room - 1) {
-    r->is_too_long = true;
-    return NULL;
+/* A value goes on to the end of its line: a password may have any character in it. */
+static void line_read(reading *r, part line)
+{
+  size_t name_size = 0, which = 0;
+  part name;
+
+  if (line.size == 0 || line.at[0] == '#' || line.at[0] == ';')
+    return;
+  if (line.at[0] == '[') {
+    fault(r, "", "sections are not known here; write key = value");
+    return;
   }
-  memcpy(to, r->at, size);
-  to[size] = 0;
-  r->at += size;
-  return to;
+  while (name_size < line.size && line.at[name_size] != '=' && line.at[name_size] != ':')
+    name_size++;
+  if (name_size == line.size) {
+    fault(r, "", "write key = value");
+    return;
+  }
+  name = trimmed((part){ line.at, name_size });
+  part_skip(&line, name_size + 1);
+  while (which < KEY_COUNT && !part_is(name, keys[which].name))
+    which++;
+  if (which == KEY_COUNT)
+    unknown(r, name);
+  else
+    value_set(r, which, trimmed(line));
 }
 
 dibs_status config_parse(config *c, const char *bytes, size_t size, const char *file,
                          text *why)
 {
-  reading r = { .config = c, .at = bytes, .end = bytes + size, .file = file, .why = why };
-  int line;
+  reading r = { .config = c, .file = file, .why = why };
+  part rest = { bytes, size }, line;
 
-  if (size > 0 && memchr(bytes, 0, size) != NULL) {
-    (void)fault(&r, "", "a zero byte; this is no text file");
-    return r.status;
+  if (size > 0 && memchr(bytes, 0, size) != NULL)
+    fault(&r, "", "a zero byte; this is no text file");
+  if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)      /* a byte order mark */
+    part_skip(&rest, 3);
+  while (r.status == DIBS_OK && part_next(&rest, '\n', &line)) {
+    r.line++;
+    line_read(&r, trimmed(line));
   }
-  line = ini_parse_stream(line_next, &r, line_read, &r);
-  if (r.is_too_long)
-    (void)fault(&r, "", "the line is too long");
-  if (line > 0 && r.status == DIBS_OK) {
-    r.line = (uint64_t)line;
-    (void)fault(&r, "", "write key = value");
-  }
-  if (line < 0 && r.status == DIBS_OK)
-    r.status = DIBS_ERR_NO_MEMORY;
   return r.status;
 }

@@ -68,7 +68,7 @@ def without_cmocka(place):
 
 
 def needed_alone(place):
-    needed = ['hiredis', 'inih', 'jansson', 'libcrypto', 'libssl', 'openssl']
+    needed = ['hiredis', 'jansson', 'libcrypto', 'libssl', 'openssl']
     return packages(place, 'needed', lambda name: name.removesuffix('.pc') in needed)
 
 

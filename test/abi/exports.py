@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 # What a program that uses dibs loads besides it.
-NEEDED = ('libc.', 'libhiredis.', 'libssl.', 'libcrypto.', 'libinih.', 'libpthread.',
+NEEDED = ('libc.', 'libhiredis.', 'libssl.', 'libcrypto.', 'libpthread.',
           'ld-linux', 'ld-musl', 'libm.')
 NEEDED_BY_SIM = ('liblua',)
 NEEDED_BY_DATA = ('libc.', 'libdibs.', 'ld-linux', 'ld-musl')

@@ -330,6 +330,18 @@ def a_password_holds_inside_wherever_it_came_from():
         locked.stop()
 
 
+def a_value_of_the_file_is_never_cut():
+    password = 'semi ;colon #hash' + 'x' * 300
+    locked = Server('--requirepass', password)
+    try:
+        path = _write('long', 'url = %s\n  password = %s\nclasses = %s\n' % (
+            locked.url, password, ','.join('c%02d:*' % i for i in range(64))))
+        done = dibs('run', '--config', path, 'x', '--', 'true')
+        equal((done.code, done.err), (0, ''), done)
+    finally:
+        locked.stop()
+
+
 def _users(server):
     return re.findall(r' name=dibs:\S* .* user=(\S+)', server.ask('CLIENT', 'LIST'))
 

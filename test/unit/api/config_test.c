@@ -130,6 +130,7 @@ TEST(lines_that_are_no_settings_are_refused)
 {
   refused("[redis]\nurl = redis://h\n", "sections are not known");
   refused("url = redis://h\nhello\n", ":2: write key = value");
+  refused("classes = a:*,\n  b:*x=1\n", ":2: unknown key \"b\"");
 }
 
 TEST(a_password_is_never_in_a_message)
@@ -138,13 +139,21 @@ TEST(a_password_is_never_in_a_message)
   refused("password = hunter2\nhunter2\n", "write key = value");
 }
 
-TEST(a_line_too_long_is_refused_not_cut)
+TEST(a_value_goes_on_to_the_end_of_its_line)
 {
   static char file[9000];
+  config c;
 
   memset(file, 'x', sizeof(file) - 1);
   memcpy(file, "password = ", 11);
-  refused(file, ":1: the line is too long");
+  assert_int_equal(parse(&c, file), DIBS_OK);
+  assert_string_equal(c.password, file + 11);
+  config_deinit(&c);
+  assert_int_equal(parse(&c, "\xEF\xBB\xBF password = a ;b #c=d: \t\r\n  note\t=\tx ; y\r\n"),
+                   DIBS_OK);
+  assert_string_equal(c.password, "a ;b #c=d:");
+  assert_string_equal(c.note, "x ; y");
+  config_deinit(&c);
 }
 
 TEST(a_zero_byte_is_refused)
