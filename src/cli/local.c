@@ -60,13 +60,15 @@ static void print_local_json(const dibs_local_info *info)
   json_print(object);
 }
 
-/* The address without its first `skipped` bytes. With --json the same as `status`. */
-static int print_address(const local_arguments *a, const dibs_local_info *info, size_t skipped)
+/* With --json the same as `status`. */
+static int print_address(const local_arguments *a, const dibs_local_info *info, bool is_path)
 {
   if (a->line.wants_json)
     print_local_json(info);
+  else if (is_path)                    /* the URL has it encoded */
+    printf("%s%s\n", info->directory, strrchr(info->url, '/'));
   else
-    puts(info->url + skipped);
+    puts(info->url);
   return CODE_OK;
 }
 
@@ -78,7 +80,7 @@ static int local_start(const local_arguments *a, dibs_local_info *info, dibs_err
 
   if (status != DIBS_OK)
     return local_fault(status, error);
-  return print_address(a, info, 0);
+  return print_address(a, info, false);
 }
 
 /* What a stop would lose, beside data. */
@@ -161,7 +163,7 @@ static int local_status(const local_arguments *a, dibs_local_info *info, dibs_er
 }
 
 static int local_address(const local_arguments *a, dibs_local_info *info, dibs_error *error,
-                         size_t skipped)
+                         bool is_path)
 {
   dibs_status status = dibs_local_status(info, error);
 
@@ -171,18 +173,18 @@ static int local_address(const local_arguments *a, dibs_local_info *info, dibs_e
     return say_fault(&(message_facts) { .code = CODE_UNREACHABLE,
                                         .status = "DIBS_ERR_UNREACHABLE" },
                      "the private server is not running; dibs local start starts it");
-  return print_address(a, info, skipped);
+  return print_address(a, info, is_path);
 }
 
 static int local_url(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
-  return local_address(a, info, error, 0);
+  return local_address(a, info, error, false);
 }
 
 /* For redis-cli, which has no URLs of unix sockets. */
 static int local_socket(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
-  return local_address(a, info, error, strlen("unix://"));
+  return local_address(a, info, error, true);
 }
 
 static int local_run(void *data)

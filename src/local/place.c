@@ -20,6 +20,18 @@ enum { DIRECTORY_MAX = 89 };
 
 static const char socket_name[] = "server.sock";
 
+/* A path may have characters that mean something else in a URL. */
+static void url_write(const char *path, char ret_url[PLACE_URL_MAX])
+{
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.-_";
+  size_t used = (size_t)snprintf(ret_url, PLACE_URL_MAX, "unix://");
+
+  for (; *path != '\0' && used + 4 <= PLACE_URL_MAX; path++)
+    used += (size_t)snprintf(ret_url + used, PLACE_URL_MAX - used,
+                             strchr(plain, *path) != NULL ? "%c" : "%%%02X",
+                             (unsigned char)*path);
+}
+
 void place_in(const char *directory, place *ret_place)
 {
   place *p = ret_place;
@@ -33,7 +45,7 @@ void place_in(const char *directory, place *ret_place)
   (void)snprintf(p->supervisor_lock, sizeof(p->supervisor_lock), "%.90s/supervisor.lock",
                  directory);
   (void)snprintf(p->log, sizeof(p->log), "%.90s/server.log", directory);
-  (void)snprintf(p->url, sizeof(p->url), "unix://%.103s", p->socket);
+  url_write(p->socket, p->url);
 }
 
 static dibs_status refuse(const place *p, dibs_error *error, const char *why)

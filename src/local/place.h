@@ -10,6 +10,9 @@
 /* sun_path has 104 bytes on macOS, 108 on Linux; one limit, so that paths are portable. */
 enum { PLACE_SOCKET_MAX = 104 };
 
+/* Each byte of the path may be encoded as %XX; dibs_local_info has room for it. */
+enum { PLACE_URL_MAX = 320 };
+
 typedef struct place {
   bool is_chosen;      /* by DIBS_LOCAL_DIR: not the default place of this user */
   pid_t seen_through;  /* its /tmp is that of this process; 0: our own */
@@ -19,7 +22,7 @@ typedef struct place {
   char users_lock[PLACE_SOCKET_MAX + 16];
   char supervisor_lock[PLACE_SOCKET_MAX + 16];
   char log[PLACE_SOCKET_MAX + 16];
-  char url[PLACE_SOCKET_MAX + 16];
+  char url[PLACE_URL_MAX];
 } place;
 
 /* The place where this program would start the private server: DIBS_LOCAL_DIR, else

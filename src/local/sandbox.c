@@ -34,7 +34,7 @@ static const char prefix[] = "dibs-sandbox-";
 typedef struct server_view {
   dibs_sandbox_server seen;
   place place;
-  char url[PLACE_SOCKET_MAX + 16];
+  char url[PLACE_URL_MAX];
 } server_view;
 
 struct dibs_sandbox {

@@ -54,6 +54,20 @@ def local_goes_up_and_down():
     equal(dibs('local', 'stop', env=HOME).code, 0)
 
 
+def its_directory_may_have_any_characters():
+    odd = dict(HOME, DIBS_LOCAL_DIR=directory + '/50% of a?b#c \u00e4+&')
+    try:
+        done = dibs('run', 'odd', '--', 'sh', '-c', '"$DIBS" who --json -q odd; echo "$DIBS_URL"',
+                    env=odd)
+        equal(done.code, 0, done)
+        url = done.out.splitlines()[-1]
+        equal(dibs('local', 'url', env=odd).out.strip(), url)
+        equal(dibs('ping', '--count', '1', '-u', url).code, 0, url)
+        equal(dibs('local', 'socket', env=odd).out.strip(), odd['DIBS_LOCAL_DIR'] + '/server.sock')
+    finally:
+        dibs('local', 'stop', '--force', env=odd)
+
+
 def redis_cli_reaches_it_as_the_help_says():
     if shutil.which('redis-cli') is None:
         return
