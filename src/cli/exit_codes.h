@@ -8,7 +8,7 @@
 #define EXIT_CODES(ROW) \
   ROW(OK, 0, "done; also busy with --skip-ok") \
   ROW(NO, 1, "the answer is no: who: free; --exit-code: nothing found; barrier: broken; " \
-             "elect observe -n: no leader; doctor: a check failed") \
+             "elect observe -n: no leader; doctor: a check failed; break: answered with n") \
   ROW(USAGE, 64, "wrong usage; the message names the value and what is allowed") \
   ROW(OTHER_USE, 65, "the name is used otherwise: as another kind of lock, with another " \
                      "number of permits, or its key has something else") \

@@ -13,22 +13,23 @@
 #include "cli/show.h"
 
 /* Asks on the terminal; without one --yes is needed. A program that reads JSON has none. */
-static bool is_agreed(const session *s, const char *name, const char *holder)
+static int ask_whether(const session *s, const char *name, const char *holder)
 {
   char answer[16] = "";
 
   if (s->line->wants_json || isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
     say_fault(&(message_facts) { .code = CODE_USAGE, .status = "DIBS_ERR_ARGUMENT" },
               "there is no terminal to ask on; --yes breaks the lock without asking");
-    return false;
+    return CODE_USAGE;
   }
   fprintf(stderr,
           "%s is %s.\nTwo programs may believe that they hold it, until the present holder learns "
           "of it. Break it? [y/N] ",
           name, holder);
-  if (fgets(answer, sizeof(answer), stdin) == NULL)
-    return false;
-  return answer[0] == 'y' || answer[0] == 'Y';
+  if (fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y'))
+    return CODE_OK;
+  say("%s was not broken", name);
+  return CODE_NO;
 }
 
 /* The system log is where administrators look. */
@@ -96,8 +97,8 @@ static int break_all(session *s, const force_order *o, const dibs_inspection *i)
                      name, i->holders[0]->fence, o->only_fence);
   }
   show_holder(i, holder, sizeof(holder));
-  if (!o->is_confirmed && !is_agreed(s, name, holder))
-    return CODE_USAGE;
+  if (!o->is_confirmed)
+    code = ask_whether(s, name, holder);
   for (size_t n = 0; n < i->shown_holders && code == CODE_OK; n++) {
     if (is_meant(o, i->holders[n]))
       code = break_one(s, o, name, i->holders[n]);

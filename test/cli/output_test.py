@@ -295,6 +295,17 @@ def nothing_is_asked_on_a_terminal_with_json():
     equal(end_holder(other).code, 0)
 
 
+def a_break_that_is_not_wanted_says_so_and_exits_with_1():
+    other = holder('j:kept')
+    for answer in ('n\n', '\n', '\x04'):
+        terminal = Terminal(DIBS, 'break', 'j:kept')
+        terminal.expect('Break it? [y/N] ')
+        terminal.type(answer)
+        equal(terminal.end(), 1)
+        contains(terminal.seen, 'dibs: j:kept was not broken')
+    equal(end_holder(other).code, 0)
+
+
 def json_of_acl_and_of_a_renewed_token_has_what_the_text_has():
     line = json.loads(dibs('acl', '--json', 'worker').out)['line']
     equal(line + '\n', dibs('acl', 'worker').out)
