@@ -43,7 +43,7 @@ static bool look(const session *s, const char *name, object_view *ret_view)
   if (dibs_barrier_get(s->client, name, &info) != DIBS_OK)
     return false;
   ret_view->is_in_use = info.arrived > 0;
-  ret_view->waiting = info.arrived;
+  ret_view->waiting = info.is_broken ? 0 : info.arrived;      /* they have left */
   snprintf(ret_view->state, sizeof(ret_view->state), "%s", info.is_broken ? "broken" : "whole");
   snprintf(ret_view->waiting_text, sizeof(ret_view->waiting_text), "%u of %u", info.arrived,
            info.parties);

@@ -145,6 +145,7 @@ def who_gives_up_breaks_it_for_the_others():
         equal(done.code, 1, done)
         contains(done.err, 'is broken')
         contains(dibs('barrier', 'show', name).out, ', broken')
+        lacks(dibs('status', '--waiting').out, name)
         equal(dibs('barrier', 'wait', '--parties', '3', name).code, 1)
         equal(dibs('barrier', 'reset', name).code, 0)
         lacks(dibs('barrier', 'show', name).out, 'broken')
