@@ -9,6 +9,8 @@
 #include "hold/claim.h"
 #include "quorum/names_in_one_slot.h"
 
+/* Of a server that may answer: it must not be DIBS_ERR_UNREACHABLE, for which degrade=local takes
+ * a lock of this machine. */
 #define LOST_EARLY "the lease of one name ended before all names were acquired"
 #define EARLY_MAX SPAN_MS(5)  /* as lock/holding.c reports a loss before the end */
 #define UNCONFIRMED "all names were granted, and not all confirmed their one fence in time"
@@ -193,7 +195,7 @@ static void record_lose(multi_record *w, dibs_status status, const char *words, 
     holders_lose(&w->claims, status, words);
   } else {
     claim_say(c, LOST_EARLY);
-    claim_end(c, LOCK_FAILED, DIBS_ERR_UNREACHABLE);
+    claim_end(c, LOCK_FAILED, DIBS_UNKNOWN);
   }
   parts_leave_at(w, is_reported ? end : now, now);
 }
@@ -347,10 +349,9 @@ static instant deadline(const hold_backend *b)
 
 static void time_is_over(claim *c, instant now)
 {
-  if (RECORD_OF(multi_record, claims, c->of)->state == MULTI_RAISING)
-    fail(c, DIBS_UNKNOWN, UNCONFIRMED, now);
-  else
-    fail(c, DIBS_ERR_UNREACHABLE, LOST_EARLY, now);
+  const multi_record *w = RECORD_OF(multi_record, claims, c->of);
+
+  fail(c, DIBS_UNKNOWN, w->state == MULTI_RAISING ? UNCONFIRMED : LOST_EARLY, now);
 }
 
 /* While a part is asked for it has the limit of the call; otherwise that is counted here. The ends
@@ -541,7 +542,7 @@ static void part_lost(multi_record *w, multi_part *p, const lock_event *event, i
   else if (event->status != DIBS_LOST)
     record_fail(w, event->status, event->words, now);
   else if (wish_of(&w->claims)->is_try)
-    record_fail(w, DIBS_ERR_UNREACHABLE, LOST_EARLY, now);
+    record_fail(w, DIBS_UNKNOWN, LOST_EARLY, now);
   else
     take_again(w, p, now);
 }
