@@ -146,7 +146,8 @@ typedef struct dibs_lock_options {
                                        1 to 128 ms */
 #define DIBS_LOCK_FENCED 0x80u      /* RFencedLock: the fence is the token that Java sees. If
                                        the server loses this counter, it begins at 1 for Java
-                                       and for clients that had no higher one of the name */
+                                       and for clients that had no higher one of the name.
+                                       Not of several names: they have no fence in common */
 
 /* For min_replicas: the number that, with the primary, is more than half of the connected
  * servers. */

@@ -136,6 +136,9 @@ static const char *options_fault(const client_record *c, const lock_call *call)
   const lock_spec *spec = &call->spec;
   bool is_mutex = spec_is_mutex(spec) && call->value == NULL;
 
+  if (spec->kind == LOCK_FENCED && spec_is_many(spec))
+    return "DIBS_LOCK_FENCED: each name has a count of its own, and several have no fence in "
+           "common; leave it out, or take one name";
   if (spec->linger.ns != 0 && !is_mutex)
     return "linger_ms is for dibs_lock() and its like only; leave it 0 here";
   if (spec->min_replicas != 0 && !is_mutex)

@@ -626,6 +626,16 @@ TEST(a_waiter_beside_a_lost_counter_has_a_higher_fence)
   live_expect_ok(dibs_release(hold));
 }
 
+/* Each name has a counter: the highest of several says nothing about the others. */
+TEST(several_fenced_locks_have_no_fence_in_common)
+{
+  dibs_lock_options o = options_of(DIBS_LOCK_FENCED);
+  dibs_hold *hold = NULL;
+
+  live_expect_refused(a, acquire_names(a, both, 2, &o, &hold), DIBS_ERR_ARGUMENT);
+  assert_null(hold);
+}
+
 /* Tokens of the clock, before, are none of the counter. */
 TEST(a_name_may_become_fenced)
 {
