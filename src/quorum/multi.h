@@ -4,7 +4,8 @@
  *
  * Names with one tag are a set, taken by one script. Sets are taken one after the other in
  * the order of slot and tag, and kept: all clients use the same order, so there is no
- * deadlock. When all are held they get the highest of their tokens (protocol.md 18), so
+ * deadlock. One that is lost meanwhile is taken again, after the later ones are given back. When
+ * all are held they get the highest of their tokens (protocol.md 18), so
  * that there is one fence; the limit of the call counts until then, and from then on a fixed hold,
  * or one with max_hold: until then all parts are renewed. May include hold/, lock/ and lower
  * modules. */
