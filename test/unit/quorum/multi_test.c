@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quorum/multi.c: several names of several slots, when what happens to one of them crosses
+/* quorum/multi_parts.c: several names of several slots, when what happens to one of them crosses
  * what happens to another. The slot of y is before that of x. */
 #include "tests.h"
 #include "../lock/nodes.h"
