@@ -78,7 +78,8 @@ static bool take(observer *o, leader_state *ret_state)
   return true;
 }
 
-/* Reports changes before the end, then the end. */
+/* Reports changes before the end, then the end. A child that the callback makes gets no more, and
+ * does not wait for the mutex. */
 static void observer_report(wait *w, const dibs_error *error)
 {
   observer *o = observer_of(w);
@@ -97,8 +98,10 @@ static void observer_report(wait *w, const dibs_error *error)
     leader = leader_show(&state, &fault, &party);
     o->callback(&fault, &leader, o->data);
   }
-  if (error->status != DIBS_OK)
+  if (error->status != DIBS_OK && !drive_is_forked(w->client->drive))
     o->callback(error, NULL, o->data);
+  if (drive_is_forked(w->client->drive))
+    return;
   drive_lock(w->client->drive);
   if (w->is_stopped) {                 /* in this callback: any other thread waits for its end */
     over = o->over;

@@ -4,8 +4,10 @@
 #include "tests.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -194,6 +196,125 @@ TEST(a_child_of_a_callback_in_close_returns_from_it)
   expect_the_child_ended();
   assert_int_equal(reports, 1);
   assert_null(client);
+}
+
+/* Also where the library hangs in it. */
+static void expect_the_child_ends(void)
+{
+  int status = 0;
+
+  assert_true(child > 0);
+  if (!live_until(LIVE_LONG_MS, the_child_has_ended, &status)) {
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+  }
+  assert_int_equal(status, ENDED << 8);
+  assert_int_equal(live_faults(), 0);
+}
+
+/* ---- while another thread has the mutex, which is locked for ever in the child ---- */
+
+static _Thread_local bool is_to_stay;    /* at the next use of memory */
+static _Atomic bool stays, may_go;
+
+static void stay(void)
+{
+  if (!is_to_stay)
+    return;
+  stays = true;
+  while (!may_go)
+    (void)poll(NULL, 0, 1);
+}
+
+static void *allocate(size_t size, void *data)
+{
+  (void)data;
+  stay();
+  return malloc(size);
+}
+
+static void *reallocate(void *memory, size_t size, void *data)
+{
+  (void)data;
+  stay();
+  return realloc(memory, size);
+}
+
+static void release(void *memory, void *data)
+{
+  (void)data;
+  stay();
+  free(memory);
+}
+
+static void is_released(const dibs_error *error, void *data)
+{
+  (void)error;
+  (void)data;
+}
+
+static void *release_slowly(void *hold)
+{
+  is_to_stay = true;
+  if (dibs_release_async(hold, is_released, NULL) != DIBS_OK)
+    live_fault("the hold is not released");
+  is_to_stay = false;
+  return NULL;
+}
+
+static bool it_stays(void *data)
+{
+  (void)data;
+  return stays;
+}
+
+static void fork_beside_a_release(const dibs_error *error, const dibs_leader *leader, void *held)
+{
+  pthread_t thread;
+
+  (void)leader;
+  promise_kept(getpid() == parent, "a forked child observes for its parent");
+  if (error->status != DIBS_OK || reports++ > 0)
+    return;
+  if (pthread_create(&thread, NULL, release_slowly, held) != 0 ||
+      !live_until(LIVE_LONG_MS, it_stays, NULL))
+    live_fault("no thread has the mutex");
+  fork_here();
+  if (child == 0)
+    return;
+  may_go = true;
+  (void)pthread_join(thread, NULL);
+}
+
+TEST(a_child_of_an_observers_callback_returns_from_it)
+{
+  static const dibs_allocator slow = { .allocate = allocate, .reallocate = reallocate,
+                                       .release = release };
+  int64_t end = live_now_ms() + LIVE_LONG_MS;
+  dibs_options o = live_options();
+  dibs_status status = DIBS_OK;
+  dibs_observer *observer;
+
+  live_needs_keys();
+  o.flags |= DIBS_CLIENT_NO_THREAD;
+  o.allocator = &slow;
+  client = live_open_with(live_url(), &o);
+  parent = getpid();
+  child = reports = 0;
+  live_expect_ok(dibs_observe(client, "job", fork_beside_a_release,
+                              live_lock(client, "first", TTL_MS), NULL, &observer));
+  while (status == DIBS_OK && reports == 0 && live_now_ms() < end) {
+    struct pollfd ready = { .fd = dibs_fd(client), .events = POLLIN };
+
+    (void)poll(&ready, 1, 100);
+    status = dibs_process(client, NULL);
+  }
+  if (getpid() != parent)
+    _exit(status == DIBS_ERR_FORKED ? ENDED : 1);
+  live_expect_ok(status);
+  expect_the_child_ends();
+  observer = dibs_observer_free(observer);
+  client = dibs_close(client);
 }
 
 int main(void)
