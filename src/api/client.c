@@ -60,6 +60,8 @@ dibs_status client_enter(client_record *c, bool blocks)
 {
   if (blocks && drive_is_in_callback())
     return DIBS_ERR_WOULD_BLOCK;
+  if (c->epoch != fork_epoch())          /* a visitor has made this child, inside a call */
+    return DIBS_ERR_FORKED;
   drive_lock(c->drive);
   if (c->is_closing) {
     drive_unlock(c->drive);

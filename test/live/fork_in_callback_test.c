@@ -198,6 +198,8 @@ TEST(a_child_of_a_callback_in_close_returns_from_it)
   assert_null(client);
 }
 
+/* ---- in a visitor ---- */
+
 /* Also where the library hangs in it. */
 static void expect_the_child_ends(void)
 {
@@ -210,6 +212,35 @@ static void expect_the_child_ends(void)
   }
   assert_int_equal(status, ENDED << 8);
   assert_int_equal(live_faults(), 0);
+}
+
+static bool fork_at_the_first(const dibs_inspection *inspection, void *data)
+{
+  (void)inspection;
+  (void)data;
+  if (reports++ == 0)
+    fork_here();
+  return true;
+}
+
+TEST(a_child_of_a_visitor_returns_from_the_walk)
+{
+  dibs_hold *held[2];
+  dibs_status status;
+
+  live_needs_one_view();
+  open_client(0);
+  held[0] = live_lock(client, "first", TTL_MS);
+  held[1] = live_lock(client, "second", TTL_MS);
+  status = dibs_list(client, NULL, fork_at_the_first, NULL);
+  if (getpid() != parent)
+    _exit(status == DIBS_ERR_FORKED && reports == 1 ? ENDED : 1);
+  live_expect_ok(status);
+  assert_int_equal(reports, 2);
+  expect_the_child_ends();
+  for (int i = 0; i < 2; i++)
+    live_expect_ok(dibs_release(held[i]));
+  client = dibs_close(client);
 }
 
 /* ---- while another thread has the mutex, which is locked for ever in the child ---- */
