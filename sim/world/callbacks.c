@@ -59,7 +59,7 @@ bool drive_callbacks_run(drive *d)
 void callbacks_stop(drive *d)
 {
   while (d->callbacks != NULL)
-    drive_yield();
+    drive_nap();
   while (d->jobs.first != NULL)
     (void)drive_callbacks_run(d);
 }

@@ -71,7 +71,7 @@ bool drive_is_busy(void)
   return false;
 }
 
-void drive_yield(void)
+void drive_nap(void)
 {
   thread *t = sim_now->running;
 

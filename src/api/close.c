@@ -140,7 +140,7 @@ static void close_all(client_record *c)
 }
 
 /* Makes the handle stale, and waits for calls that pinned it before. They have left the
- * mutex, or find the client closing. */
+ * mutex, or find the client closing. One may be in a visitor, for as long as that takes. */
 static void handle_close(client_record *c)
 {
   handle_end(c->handle);

@@ -229,7 +229,7 @@ void handle_wait(const handle *h)
 
     if (word >> 32 != next || (word & RETIRED) == 0 || (word & PINS_MASK) == 0)
       return;
-    drive_yield();
+    drive_nap();
   }
 }
 

@@ -90,7 +90,7 @@ instant drive_now(void);                        /* CLOCK_BOOTTIME */
 int64_t drive_wall_us(void);                    /* CLOCK_REALTIME, since 1970 */
 bool drive_random(void *ret_bytes, size_t size);     /* suitable for ids; false: not available */
 uint64_t drive_thread(void);                    /* of the caller; from 1, never reused */
-void drive_yield(void);                         /* lets other threads run */
+void drive_nap(void);                           /* a millisecond, in which other threads run */
 /* A public call of this thread, which cannot be cancelled there. A call in it is in a callback of
  * the program, or in a signal handler. */
 void drive_enter_call(void);

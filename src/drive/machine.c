@@ -2,7 +2,6 @@
 /* drive/machine.c - clocks, random numbers and ids of the machine. The simulated drive has
  * its own. */
 #include <errno.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
@@ -100,9 +99,11 @@ uint64_t drive_thread(void)
   return thread_number;
 }
 
-void drive_yield(void)
+void drive_nap(void)
 {
-  (void)sched_yield();
+  struct timespec moment = { .tv_nsec = 1000000 };
+
+  (void)nanosleep(&moment, NULL);
 }
 
 int64_t drive_process_id(void)

@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +60,53 @@ TEST(a_pinned_place_gets_no_new_tenant)
   other = handle_new(HANDLE_HOLD, &owner_b, NULL);
   assert_true(other == h || other != NULL);
   handle_end(other);
+}
+
+/* ---- the end of a client waits for calls that pin it ---- */
+
+static _Atomic pid_t waiter;
+
+static void *wait_for_pins(void *h)
+{
+  waiter = gettid();
+  handle_wait(h);
+  return NULL;
+}
+
+/* 'R' runs or wants to, 'S' sleeps. */
+static char state_of(pid_t thread)
+{
+  char path[64], words[256] = "";
+  const char *end;
+  FILE *f;
+
+  (void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread);
+  f = fopen(path, "r");
+  if (f == NULL)
+    return 0;
+  (void)!fread(words, 1, sizeof(words) - 1, f);
+  (void)fclose(f);
+  end = strrchr(words, ')');
+  return end != NULL && end[1] == ' ' ? end[2] : 0;
+}
+
+TEST(a_wait_for_a_long_visitor_sleeps)
+{
+  enum { LOOKS = 5000 };
+  handle *h = handle_new(HANDLE_CLIENT, &owner_a, NULL);
+  handle *pinned = handle_pin(handle_value(h), HANDLE_CLIENT);
+  pthread_t thread;
+  bool sleeps = false;
+
+  handle_end(h);
+  assert_int_equal(pthread_create(&thread, NULL, wait_for_pins, h), 0);
+  for (int i = 0; i < LOOKS && !sleeps; i++) {
+    sleeps = waiter != 0 && state_of(waiter) == 'S';
+    (void)usleep(100);
+  }
+  handle_unpin(pinned);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(sleeps);
 }
 
 TEST(kinds_are_not_mixed_up)
