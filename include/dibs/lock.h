@@ -20,7 +20,8 @@ extern "C" {
 #endif
 
 /* A granted lock. A handle, not a pointer into memory: using one after its release returns
- * DIBS_ERR_STALE. */
+ * DIBS_ERR_STALE. (With pointers of 32 bits only for the next 4095 handles in its place: forget it
+ * then.) */
 typedef struct dibs_hold dibs_hold;
 
 /* Ends waiting calls from another thread or from a signal handler. */
