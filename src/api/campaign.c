@@ -18,6 +18,7 @@ struct campaign {
   int64_t ttl_ms;
   claim *claim;
   question question;               /* of an asynchronous campaign */
+  bool is_cancelled;               /* while that asked */
   size_t size;
   char value[DIBS_LEADER_VALUE_MAX + 1];
 };
@@ -154,6 +155,8 @@ static dibs_status campaign_end(client_record *c, claim *cl, question *q)
     status = outcome_set(&cl->asked, c, DIBS_LOST, "");
   if (cl->is_over)                       /* released by a dibs_close() since */
     status = outcome_set(&cl->asked, c, DIBS_ERR_CLOSED, "");
+  if (status == DIBS_OK && cl->campaign->is_cancelled)
+    status = outcome_set(&cl->asked, c, DIBS_CANCELLED, "");
   question_deinit(q);
   cl->watch.is_quiet = status != DIBS_OK;
   return status;
@@ -204,6 +207,14 @@ bool campaign_is_to_report(claim *cl)
     campaign_reported(cl->client, &l->question);
   else
     l->question.then = campaign_reported;
+  return true;
+}
+
+bool campaign_cancel(claim *cl)
+{
+  if (cl->campaign == NULL || !cl->is_held)
+    return false;
+  cl->campaign->is_cancelled = true;
   return true;
 }
 

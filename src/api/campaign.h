@@ -19,6 +19,9 @@ campaign *campaign_free(const memory *m, campaign *l);
  * is published. True of an asynchronous one, whose callback waits for that: it ends with
  * claim_lock_ended(). */
 bool campaign_is_to_report(claim *cl);
+/* Of a claim whose request has not ended: true if it publishes. It ends with the reply, and leads
+ * not. */
+bool campaign_cancel(claim *cl);
 /* After a renewal: publishes again, so that the value does not expire before the lease. */
 void campaign_renewed(claim *cl);
 /* Before the release, and before the end of the client. */

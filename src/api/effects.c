@@ -258,7 +258,8 @@ void api_cancelled(void *client, const dibs_canceller *canceller)
 
   /* Their effects follow from drive_flush(), so that the list does not change here. */
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
-    if (cl->cancel == canceller && !agreement_cancel(cl) && !degrade_cancel(cl))
+    if (cl->cancel == canceller && !agreement_cancel(cl) && !degrade_cancel(cl) &&
+        !campaign_cancel(cl))
       (void)engine_cancel(drive_engine(c->drive), cl->id, drive_now());
   wait_cancelled(c, canceller);
 }

@@ -414,7 +414,7 @@ dibs_status dibs_request_cancel(dibs_request *pending)
     return wait_request_cancel(pending);       /* of another kind, or not a request */
   if (status != DIBS_OK)
     return status;
-  if (!agreement_cancel(in.claim) && !degrade_cancel(in.claim) &&
+  if (!agreement_cancel(in.claim) && !degrade_cancel(in.claim) && !campaign_cancel(in.claim) &&
       !engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))
     status = DIBS_ERR_STALE;
   drive_flush(in.client->drive);

@@ -747,6 +747,53 @@ TEST(a_campaign_that_cannot_be_told_gives_its_lock_back)
   live_expect_free(other, "untold", LIVE_LONG_MS);
 }
 
+struct publishing { dibs_client *client; uint64_t granted; };
+
+static bool is_granted(void *data)
+{
+  const struct publishing *p = data;
+
+  return live_stats(p->client).granted > p->granted;
+}
+
+/* It is elected; the publication is lost, and repeated by the next connection. */
+TEST(a_campaign_is_cancelled_while_it_publishes)
+{
+  static const struct test_proxy_chances silent = { .word = "unheard", .silence = 10000 };
+  live_needs_one_server();
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_options slow = live_options();
+  struct publishing p = { .client = NULL };
+  dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
+  dibs_canceller *canceller;
+  struct live_ask ask;
+
+  slow.command_timeout_ms = LIVE_LONG_MS;
+  p.client = live_open_with(test_proxy_url(proxy), &slow);
+  for (int by_canceller = 0; by_canceller < 2; by_canceller++) {
+    live_expect_ok(dibs_canceller_new(&canceller));
+    o.cancel = by_canceller != 0 ? canceller : NULL;
+    p.granted = live_stats(p.client).granted;
+    test_proxy_chance(proxy, &silent);
+    stand(&ask, p.client, "given up", "unheard", &o);
+    assert_true(live_until(LIVE_LONG_MS, is_granted, &p));
+    if (by_canceller == 0)
+      live_expect(p.client, dibs_request_cancel(ask.request), DIBS_OK);
+    else
+      dibs_cancel(canceller);
+    test_proxy_chance(proxy, NULL);
+    test_proxy_cut(proxy);
+    assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+    assert_int_equal(ask.status, DIBS_CANCELLED);
+    assert_null(ask.hold);
+    live_expect(p.client, dibs_request_cancel(ask.request), DIBS_ERR_STALE);
+    live_expect_free(other, "given up", LIVE_LONG_MS);
+    canceller = dibs_canceller_free(canceller);
+  }
+  p.client = dibs_close(p.client);
+  proxy = test_proxy_stop(proxy);
+}
+
 static dibs_status lead_in_vain(dibs_client *c, bool is_async, const dibs_lock_options *o)
 {
   dibs_hold *none = NULL;
