@@ -26,30 +26,38 @@ static void end_waiting(claim *cl, dibs_status status, const char *words)
   claim_failed(cl, status, words);
 }
 
-static void grant(claim *cl, uint64_t fence, int depth)
+static end_terms end_of(const local_claim *l)
+{
+  return end_terms_of(l->spec.is_fixed, l->spec.ttl, l->spec.max_hold, drive_now());
+}
+
+static void grant(claim *cl, uint64_t fence, int depth, end_terms end)
 {
   local_claim *l = cl->local;
-  instant now = drive_now();
-  instant until = instant_add(now, l->spec.is_fixed ? l->spec.ttl : span_ms(DIBS_MS_MAX));
   effect e = { .fence = fence, .depth = depth, .units = 1, .text = "" };
 
-  if (l->spec.max_hold.ns > 0)
-    until = instant_min(until, instant_add(now, l->spec.max_hold));
   l->state = LOCAL_HELD;
   (void)removed_files_plan(cl->client);
-  l->ends_at = e.valid_until = until;
+  l->end = end;
+  l->ends_at = instant_min(end.at, instant_add(drive_now(), span_ms(DIBS_MS_MAX)));
+  e.valid_until = l->ends_at;
   claim_granted(cl, &e);
   atomic_store(&cl->hold->durability, durability_word(DIBS_DURABLE_LOCAL, 0, 0));
 }
 
 static void grant_inner(claim *cl, const claim *outer)
 {
+  const char *fault = inner_end_fault(end_of(cl->local), outer->local->end);
+
   if (cl->local->spec.no_reentry)
     end_waiting(cl, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
+  else if (fault != NULL)
+    end_waiting(cl, DIBS_ERR_ARGUMENT, fault);
   else if (!lock_files_copy(&cl->local->files, &outer->local->files))
     end_waiting(cl, DIBS_ERR_SYSTEM, "no descriptor left");
   else
-    grant(cl, atomic_load(&outer->hold->fence), atomic_load(&outer->hold->depth) + 1);
+    grant(cl, atomic_load(&outer->hold->fence), atomic_load(&outer->hold->depth) + 1,
+          outer->local->end);
 }
 
 #define BUSY_HERE "another process of this machine has it without a server, by degrade=local"
@@ -83,7 +91,7 @@ static void take(claim *cl, instant now)
   }
   status = lock_files_take(cl, &cl->local->files, &fence, &error);
   if (status == DIBS_OK)
-    grant(cl, fence, 1);
+    grant(cl, fence, 1, end_of(cl->local));
   else if (status == DIBS_BUSY)
     go_on_waiting(cl, now, "");
   else

@@ -7,6 +7,7 @@
 #define API_LOCAL_CLAIM_H
 
 #include "api/lock_files.h"
+#include "hold/hold.h"
 
 typedef enum local_state {
   LOCAL_NOT,                       /* it is the engine's */
@@ -24,6 +25,7 @@ typedef struct local_claim {
   bool lacks_files;                /* it asks the servers, and another process has the new files */
   instant next_try;
   span pause;                      /* before the second next try */
+  end_terms end;                   /* of a hold, and of those inside */
   instant ends_at;                 /* of a hold; after its loss, of its exclusive lock */
   many_name names[];               /* several; then the descriptors of `files` */
 } local_claim;

@@ -157,18 +157,30 @@ static int depth_of(const acquisition *a, const claim *c)
   return depth;
 }
 
-/* NULL: its end is as `c` wants it. */
-static const char *end_fault(const claim *c, const held_terms *held)
+end_terms end_terms_of(bool is_fixed, span ttl, span max_hold, instant from)
 {
-  span most = c->spec.is_fixed ? c->spec.ttl : extras_of(&c->spec)->max_hold;
+  span most = is_fixed ? ttl : max_hold;
 
-  if (c->spec.is_fixed && !held->is_fixed)
+  return (end_terms){ .is_fixed = is_fixed,
+                      .at = most.ns > 0 ? instant_add(from, most) : INSTANT_NEVER };
+}
+
+const char *inner_end_fault(end_terms wanted, end_terms outer)
+{
+  if (wanted.is_fixed && !outer.is_fixed)
     return "this owner holds the name already, by a lease that is renewed: DIBS_LOCK_FIXED is for "
            "the outermost hold";
-  if (most.ns > 0 && instant_before(instant_add(c->asked_at, most), held->limit))
+  if (instant_before(wanted.at, outer.at))
     return "this owner holds the name already, and may do so for longer: DIBS_LOCK_FIXED and "
            "max_hold_ms are for the outermost hold";
   return NULL;
+}
+
+static const char *end_fault(const claim *c, const held_terms *held)
+{
+  return inner_end_fault(end_terms_of(c->spec.is_fixed, c->spec.ttl, extras_of(&c->spec)->max_hold,
+                                      c->asked_at),
+                         (end_terms){ .is_fixed = held->is_fixed, .at = held->limit });
 }
 
 bool claim_reenters(acquisition *a, claim *c, const held_terms *held)

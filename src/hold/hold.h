@@ -89,6 +89,16 @@ bool hold_park(hold_front *f, uint64_t id, instant now, bool *ret_sends);
 bool hold_retake(hold_front *f, uint64_t id, const void *owner, size_t owner_size, instant now,
                  hold_retaken *ret);
 
+/* When a hold ends, however often it is renewed. */
+typedef struct end_terms {
+  bool is_fixed;                         /* not renewed */
+  instant at;                            /* INSTANT_NEVER: with its release only */
+} end_terms;
+
+end_terms end_terms_of(bool is_fixed, span ttl, span max_hold, instant from);
+/* Why an inner hold, which has the lease of the outer one, cannot end as it wants; NULL: it can. */
+const char *inner_end_fault(end_terms wanted, end_terms outer);
+
 /* ---- the backends ---- */
 
 instant hold_deadline(const hold_front *f);

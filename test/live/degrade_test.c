@@ -141,6 +141,42 @@ TEST(a_fixed_lease_ends)
   assert_int_equal(dibs_release(hold), DIBS_LOST);
 }
 
+static void enters_not(const dibs_lock_options *o)
+{
+  dibs_hold *none = NULL;
+
+  live_expect(a, dibs_lock(a, "x", o, &none), DIBS_ERR_ARGUMENT);
+  assert_null(none);
+}
+
+TEST(an_inner_hold_has_the_end_of_the_outer_one)
+{
+  dibs_lock_options renewed = live_lock_options(5000, 1000), limited = renewed, fixed = renewed;
+  struct live_loss loss = { 0 };
+  dibs_hold *outer = live_lock_with(a, "x", &renewed), *inner[2];
+
+  limited.max_hold_ms = 5000;
+  fixed.flags = DIBS_LOCK_FIXED;
+  enters_not(&fixed);
+  enters_not(&limited);
+  assert_int_equal(dibs_release(outer), DIBS_OK);
+
+  outer = live_lock_with(a, "x", &fixed);
+  fixed.ttl_ms = 100;
+  enters_not(&fixed);
+  live_report_loss(&renewed, &loss);
+  inner[0] = live_lock_with(a, "x", &renewed);
+  assert_true(dibs_hold_valid_ms(inner[0]) <= 5000);
+  fixed.ttl_ms = 10000;
+  inner[1] = live_lock_with(a, "x", &fixed);
+  assert_true(dibs_hold_valid_ms(inner[1]) <= 5000);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(live_try(b, "x"), DIBS_OK);
+  assert_int_equal(dibs_release(outer), DIBS_LOST);
+  assert_int_equal(dibs_release(inner[0]), DIBS_LOST);
+  assert_int_equal(dibs_release(inner[1]), DIBS_LOST);
+}
+
 TEST(a_client_without_threads_can_do_it_too)
 {
   dibs_client *c = open_local(DIBS_CLIENT_NO_THREAD);
