@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Unit: drive/dial, drive/transports - how servers are reached, with an engine that a test
- * plays: it says where links shall lead, and hears what became of them. */
+/* Unit: drive/dial, drive/transports, drive/loop - how servers are reached, and how a call waits for
+ * them, with an engine that a test plays: it says where links shall lead, and hears what became of
+ * them. */
 #include "tests.h"
 
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "drive/drive.h"
+#include "drive/internal.h"
 #include "failing_heap.h"
 #include "names.h"
 #include "now.h"
@@ -102,7 +104,8 @@ void engine_wall_clock(engine *e, int64_t us, instant now) { (void)e; (void)us; 
 void engine_tick(engine *e, instant now) { (void)e; (void)now; }
 void engine_close(engine *e, instant now) { (void)e; (void)now; }
 instant engine_deadline(const engine *e) { (void)e; return INSTANT_NEVER; }
-bool engine_awaits_server(const engine *e) { (void)e; return false; }
+static bool awaits_server;
+bool engine_awaits_server(const engine *e) { (void)e; return awaits_server; }
 bool engine_is_idle(const engine *e) { (void)e; return false; }
 
 static void effect_heard(void *owner, const effect *e)
@@ -120,11 +123,11 @@ static _Atomic int readings;             /* begun */
 static char given[16];                   /* the password that was read last */
 static int64_t connect_timeout_ms;
 
-static dibs_status disk_read(const memory *m, const char *file, password_place place,
+static dibs_status disk_read(const memory *m, const char *file, password_place which,
                              char **ret_password, text *why)
 {
   (void)file;
-  (void)place;
+  (void)which;
   (void)why;
   readings++;
   while (disk_hangs)
@@ -133,11 +136,11 @@ static dibs_status disk_read(const memory *m, const char *file, password_place p
   return *ret_password == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
 }
 
-static void password_heard(void *owner, const char *file, password_place place,
+static void password_heard(void *owner, const char *file, password_place which,
                            const char *password)
 {
   (void)owner;
-  (void)place;
+  (void)which;
   assert_string_equal(file, "/secret");
   (void)snprintf(given, sizeof(given), "%s", password);
 }
@@ -833,6 +836,38 @@ TEST(without_threads_the_call_reads)
   assert_string_equal(given, "new");
   d = drive_unmake(d);
   (void)close(listener);
+}
+
+/* ---- a leader spins before it sleeps ---- */
+
+/* A wait in which nothing comes. */
+static void lead_in_vain(drive *d, bool for_server)
+{
+  awaits_server = for_server;
+  drive_lock(d);
+  loop_lead(d, drive_now());
+  drive_unlock(d);
+  awaits_server = false;
+}
+
+static bool has_spun(const spin_history *h)
+{
+  return h->failures > 0;
+}
+
+TEST(waits_for_grants_spin_too_by_a_history_of_their_own)
+{
+  drive *d = drive_make(false);
+  bool may_spin = spinner_enters();      /* not with one processor */
+
+  if (may_spin)
+    spinner_leaves();
+  lead_in_vain(d, false);
+  assert_int_equal(has_spun(&d->grant_spins), may_spin);
+  assert_false(has_spun(&d->reply_spins));
+  lead_in_vain(d, true);
+  assert_int_equal(has_spun(&d->reply_spins), may_spin);
+  d = drive_unmake(d);
 }
 
 RUN_TESTS(NULL, NULL)
