@@ -3,8 +3,10 @@
 """dibs elect: one leads, the others stand by, everybody can see who."""
 import json
 import os
+import re
 import shlex
 import signal
+import subprocess
 import time
 
 from harness import *  # noqa
@@ -377,6 +379,29 @@ def observers_see_each_change():
     while not line.endswith(' -\n'):
         line = watcher.stdout.readline()
     watcher.kill()
+
+
+def _shell(text, **more):
+    return subprocess.Popen(['sh', '-c', text.replace('dibs ', '"$DIBS" ')], text=True,
+                            stdout=subprocess.PIPE, env=environment(), **more)
+
+
+def the_loop_of_the_page_reads_values_with_blanks():
+    page = read(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                             '../../doc/man/dibs-elect.1.scd'))
+    loop, once = re.search(r'^(dibs elect observe billing \| while .*)\n(leader=.*)$', page,
+                           re.M).groups()
+    loop = loop.replace('...', 'echo "$epoch,$value,$place"')
+    for value in ('a b  c', 'one'):
+        leader = start('elect', 'run', 'billing', '--value', value, '--', 'cat', stdin=-1)
+        until(lambda: _leader('billing')['published'], 'a value is published')
+        reader = _shell(loop, start_new_session=True)
+        line = reader.stdout.readline()
+        os.killpg(reader.pid, signal.SIGKILL)
+        reader.communicate()
+        equal(line.split(',')[1:], [value, '%s:%d\n' % (os.uname().nodename, leader.pid)])
+        equal(_shell(once + '; echo "$leader"').communicate()[0], value + '\n')
+        equal(end_holder(leader).code, 0)
 
 
 def observers_learn_of_a_crash_within_a_lease():
