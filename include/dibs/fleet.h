@@ -38,8 +38,9 @@ typedef enum dibs_fleet_wait {
 /* How a hold ended. Values never change; expect unknown ones. */
 typedef enum dibs_fleet_end {
   DIBS_FLEET_RELEASED = 0,
-  DIBS_FLEET_LOST = 1,       /* DIBS_LOST: no renewal in time, or a fixed lease was over */
-  DIBS_FLEET_TAKEN = 2       /* DIBS_TAKEN: another client has it, or an administrator broke it */
+  DIBS_FLEET_LOST = 1,       /* DIBS_LOST: no renewal in time, a fixed lease was over, or an
+                              * administrator broke it */
+  DIBS_FLEET_TAKEN = 2       /* DIBS_TAKEN: another client has it */
 } dibs_fleet_end;
 #define DIBS_FLEET_ENDS 3
 

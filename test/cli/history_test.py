@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """dibs history: what short-lived commands report, how entries are shown, and what is refused."""
 import json
+import os
+import subprocess
 
 from harness import *  # noqa
 import harness
@@ -34,6 +36,22 @@ def by_default_only_what_is_notable():
     equal(dibs('run', 'notable:2', '--', 'true').code, 0)
     equal({(e['name'], e['end']) for e in _history('notable:*')} & {
         ('notable:1', 'timeout'), ('notable:2', 'released')}, {('notable:1', 'timeout')})
+
+
+def the_readme_finds_something():
+    readme = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../README.md')
+    script = read(readme).split('```sh\ndibs run nightly', 1)[1].split('```', 1)[0]
+    done = subprocess.run(['sh', '-c', 'dibs() { "$DIBS" "$@"; }\ndibs run nightly' + script],
+                          env=environment(), text=True, capture_output=True, timeout=PATIENCE)
+    contains(done.stdout, 'released')
+    lacks(done.stderr, 'nothing found')
+
+
+def a_lock_that_was_broken_is_lost():
+    other = holder('broken:1')
+    equal(dibs('break', '--yes', 'broken:1').code, 0)
+    equal(finish(other).code, 79)
+    equal([e['end'] for e in _history('broken:1')], ['lost'])
 
 
 def a_command_that_is_not_recorded_leaves_nothing():
