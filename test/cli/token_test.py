@@ -73,6 +73,13 @@ def renew_makes_it_last_and_v_tells_how_long():
     dibs('release', token)
 
 
+def a_repeated_release_succeeds_until_another_client_has_had_the_lock():
+    token = dibs('acquire', '--no-renew', 'twice').out.strip()
+    equal([dibs('release', token).code for _ in range(2)], [0, 0])
+    equal(dibs('run', 'twice', '--', 'true').code, 0)
+    equal(dibs('release', token).code, 79)
+
+
 def release_of_a_lock_that_somebody_else_has_now_gives_79_and_leaves_it():
     token = dibs('acquire', '--no-renew', '-t', '500ms', 'passed').out.strip()
     other = start('run', 'passed', '--', 'cat', stdin=subprocess.PIPE)
