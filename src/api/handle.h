@@ -3,9 +3,9 @@
  * one too, by which its holds find it, or its end.
  *
  * One table for the whole process. A handle has its place and the generation of the place,
- * so that an ended handle is recognized for ever, without its client. A pointer of 32 bits has room
- * for 12 bits of the generation: there only until its place has had 4096 others. Memory of the table
- * is never freed. No mutex: any thread can read it, while another thread holds any lock,
+ * so that an ended handle is recognized for ever, without its client. A pointer of 32 bits has
+ * room for 12 bits of the generation: there only until its place has had 4096 others. Memory of
+ * the table is never freed. No mutex: any thread can read it, while another thread holds any lock,
  * and in a forked child.
  *
  * A pin keeps the place from being used for another handle. It does not keep `owner`

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Unit: drive/dial, drive/transports, drive/loop - how servers are reached, and how a call waits for
- * them, with an engine that a test plays: it says where links shall lead, and hears what became of
- * them. */
+/* Unit: drive/dial, drive/transports, drive/loop - how servers are reached, and how a call waits
+ * for them, with an engine that a test plays: it says where links shall lead, and hears what became
+ * of them. */
 #include "tests.h"
 
 #include <stdint.h>
