@@ -89,11 +89,10 @@ void acks_leave(lease *l)
   }
 }
 
-static void set_patience(lease *l, instant now)
+/* However often its link breaks. */
+static void set_patience(lease *l)
 {
-  const claim_terms *wish = wish_of(&l->claims);
-  instant at = instant_add(now, (span){ extras_of(wish)->replicas_wait.ns +
-                                        l->table->settings.command_timeout.ns });
+  instant at = instant_add(l->acks->until, l->table->settings.command_timeout);
 
   timers_set(&l->table->timers, &l->poll, instant_min(l->term.valid_until, at));
 }
@@ -111,7 +110,7 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
   l->acks->renewed_at = now;
   l->route->wants_acks = true;
   l->acks->until = instant_add(now, extras_of(wish)->replicas_wait);
-  set_patience(l, now);
+  set_patience(l);
   step(l, ACKS_RENEW);
   return LEASE_ACKING;
 }
@@ -255,11 +254,10 @@ static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, i
   l->term.valid_until = instant_max(l->term.valid_until,
                                     lease_end(sent_at, span_ms(a.remaining_ms), ppm));
   l->acks->renewed_at = sent_at;
-  l->acks->claim_id = waiter_id(&l->claims);
   if (extras_of(wish)->min_replicas == 0)
     return settle(l, 0, false, now);     /* the waiter that wanted acknowledgements has ended */
   acks_leave(l);
-  set_patience(l, now);
+  set_patience(l);
   l->acks->wanted = acks_number(l, wish);
   step(l, l->acks->wanted > 0 ? ACKS_WAIT : ACKS_ROLE);
   return l->state;

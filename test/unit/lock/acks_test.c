@@ -76,6 +76,56 @@ TEST(a_link_that_breaks_before_wait_is_answered_renews_once_more)
   nodes_free(l);
 }
 
+/* Such as through a proxy that closes the connection at WAIT: the name would stay taken. */
+TEST(a_link_that_breaks_at_each_wait_does_not_lengthen_it)
+{
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
+  int64_t waited = 0;
+
+  for (; strcmp(nodes_events(l), "f") != 0; waited += 500) {
+    assert_true(waited < 10000);
+    renew(l, 0);
+    assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+    lock_acks_down(l->table, 0, l->now);
+    nodes_pass(l, 500);
+  }
+  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+  assert_in_range(waited, 1000, 3500);                    /* and at most a command_timeout */
+  assert_string_equal(nodes_next(l, 0), "release");
+  nodes_free(l);
+}
+
+/* The one before is gone, and so is his time. */
+TEST(who_comes_behind_has_his_own_time_for_replicas_though_the_link_breaks)
+{
+  lock_spec brief = wants(1), longer = wants(1);
+  struct nodes *l = nodes_new();
+  uint64_t first;
+
+  longer.replicas_wait = SPAN_MS(10000);
+  first = nodes_lock_with(l, &brief);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  nodes_lock_with(l, &longer);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_true(hold_cancel(l->front, first, l->now));
+  assert_string_equal(nodes_events(l), "f");
+  lock_acks_down(l->table, 0, l->now);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_pass(l, 1500);
+  nodes_answer(l, ":0");
+  assert_string_equal(nodes_events(l), "");
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_pass(l, 5000);
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
+}
+
 TEST(a_slot_that_moves_meanwhile_is_asked_about_where_it_is)
 {
   lock_spec w = wants(1);
