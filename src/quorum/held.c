@@ -162,6 +162,10 @@ void held_look(quorum_record *r, instant now)
   instant before = r->valid_until, until = before;
   bool moved, was_suspect = r->is_suspect;
 
+  if (!instant_before(now, r->stage.at)) {
+    held_deadline(r, now);             /* the tables' timers come first */
+    return;
+  }
   if (!majority_until(r, now, &until, &fresh)) {
     r->quorum->backend.counts.renew_failed++;
     give_up_for(r, "fewer than a majority of the servers have this lease", now, now);

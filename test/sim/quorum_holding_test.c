@@ -259,4 +259,24 @@ TEST(what_was_promised_is_not_given_away_before_its_end)
   expect_kept_until_its_end(&w);
 }
 
+/* Those of its servers that still answer, too, though the tables know the end of the others first. */
+TEST(what_is_left_of_a_majority_is_not_given_away_before_its_end)
+{
+  site *s = site_of(3, 1);
+  told t;
+
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(500));
+  s->clients[0].is_cut[1] = s->clients[0].is_cut[2] = true;
+  (void)await(s, &t.lost, SPAN_MS(4000));
+  assert_non_null(strstr(t.words, "not renewed in time by a majority"));
+  assert_true(instant_before(s->now, t.valid_until));
+  site_run(s, (instant){ t.valid_until.ns - 1 });
+  assert_true(site_is_held(s, 0, "x"));
+  site_run_for(s, SPAN_MS(100));
+  assert_false(site_is_held(s, 0, "x"));
+  release_by(s, 0, &t);
+  over(s);
+}
+
 RUN_TESTS(NULL, NULL)
