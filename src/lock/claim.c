@@ -126,7 +126,7 @@ void claim_arm(claim *c, instant now)
 
   if (c->spec.is_try)
     at = instant_min(at, try_limit(c, now));
-  else if (!t->settings.is_patient && !instant_is_never(since))
+  else if ((!t->settings.is_patient || t->protocol.is_voter) && !instant_is_never(since))
     at = instant_min(at, instant_add(instant_max(c->asked_at, since),
                                      t->settings.connect_timeout));
 

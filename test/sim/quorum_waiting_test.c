@@ -126,6 +126,40 @@ TEST(the_queue_server_may_fall_silent_under_those_who_wait)
   over(s);
 }
 
+/* As the engine does when a majority has answered. */
+static void be_patient(site *s)
+{
+  for (size_t i = 0; i < s->client_count; i++) {
+    quorum_be_patient(s->clients[i].quorum);
+    for (size_t j = 0; j < s->server_count; j++)
+      lock_be_patient(s->clients[i].tables[j], s->now);
+  }
+}
+
+/* Else one that asks later would pass them: it queues at another at once. */
+TEST(waiters_of_a_dead_queue_server_queue_at_another)
+{
+  site *s = site_of(3, 3);
+  size_t queue_server = site_queue_server(s, "x");
+  told t[3];
+
+  hold(s, 0, &t[0]);
+  be_patient(s);
+  claim_by(s, 1, &t[1], false);
+  site_run_for(s, SPAN_MS(500));
+  s->is_mute[queue_server] = true;
+  for (size_t i = 0; i < 2; i++)
+    site_break(s, i, queue_server, false);
+  site_run_for(s, SPAN_MS(20000));
+  claim_by(s, 2, &t[2], false);
+  site_run_for(s, SPAN_MS(1000));
+  for (size_t i = 0; i < 2; i++) {
+    release_by(s, i, &t[i]);
+    (void)await(s, &t[i + 1].granted, SPAN_MS(500));
+  }
+  over(s);
+}
+
 /* The first queue server restarts without data and grants nothing for a minute. */
 TEST(a_queue_server_in_quarantine_delays_no_waiter)
 {
