@@ -259,7 +259,7 @@ TEST(what_was_promised_is_not_given_away_before_its_end)
   expect_kept_until_its_end(&w);
 }
 
-/* Those of its servers that still answer, too, though the tables know the end of the others first. */
+/* At its servers that still answer, too: the tables know the end of the others first. */
 TEST(what_is_left_of_a_majority_is_not_given_away_before_its_end)
 {
   site *s = site_of(3, 1);
