@@ -256,14 +256,18 @@ void show_waiting(const dibs_inspection *i, char *ret_text, size_t size)
     snprintf(ret_text, size, "%s%zu writer%s", first, writers, plural_s(writers));
 }
 
-size_t show_own_place(const dibs_inspection *i)
+bool show_is_own(const dibs_party *party)
 {
   char host[65] = "";
 
   gethostname(host, sizeof(host) - 1);
+  return party->pid == getpid() && strncmp(party->host, host, sizeof(host) - 1) == 0;
+}
+
+size_t show_own_place(const dibs_inspection *i)
+{
   for (size_t n = 0; n < i->party_count; n++) {
-    if (i->waiters[n]->pid == getpid() &&
-        strncmp(i->waiters[n]->host, host, sizeof(host) - 1) == 0)
+    if (show_is_own(i->waiters[n]))
       return n + 1;
   }
   return 0;

@@ -51,6 +51,7 @@ void show_waiting(const dibs_inspection *i, char *ret_text, size_t size);
 /* "reader", "writer", "3 permits"; "" where there is only one way to take it. */
 void show_mode(dibs_kind kind, const dibs_party *party, char *ret_text, size_t size);
 
+bool show_is_own(const dibs_party *party);      /* this process */
 /* Where this process stands in the queue, from 1; 0 when it is not seen there. */
 size_t show_own_place(const dibs_inspection *i);
 

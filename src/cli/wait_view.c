@@ -11,6 +11,7 @@
 
 #include <dibs/lock.h>
 
+#include "base/plural.h"
 #include "cli/clock.h"
 #include "cli/durations.h"
 #include "cli/message.h"
@@ -84,10 +85,30 @@ static void holder_text(const wait_view *v, const dibs_inspection *i, const char
     snprintf(text, size, "%s", holder);
 }
 
+/* With --replicas the grant is there before its acknowledgements. false: it is not that. */
+static bool replicas_text(const wait_view *v, const dibs_inspection *i, char *text, size_t size)
+{
+  int count = v->target->replicas;
+
+  if (count == 0 || !show_is_held(i) || i->shown_holders == 0 ||
+      !show_is_own(i->holders[0]->party))
+    return false;
+  if (count == DIBS_REPLICAS_MAJORITY)
+    snprintf(text, size, "granted, not yet acknowledged by a majority of the replicas");
+  else
+    snprintf(text, size, "granted, not yet acknowledged by %d replica%s", count,
+             plural_s((size_t)count));
+  return true;
+}
+
 static void show_lock_live(const wait_view *v, const dibs_inspection *i)
 {
   char by[800], who[900], place[80], lease[140], how[240];
 
+  if (replicas_text(v, i, who, sizeof(who))) {
+    show_live(v, who, "Ctrl-C gives up");
+    return;
+  }
   show_by(i, by, sizeof(by));
   holder_text(v, i, by, who, sizeof(who));
   place_text(i, place, sizeof(place));
@@ -100,6 +121,10 @@ static void show_lock_plain(const wait_view *v, const dibs_inspection *i)
 {
   char name[600], holder[950], who[1000], place[80];
 
+  if (replicas_text(v, i, who, sizeof(who))) {
+    say("waiting for %s: %s", printable(v->target->shown, name, sizeof(name)), who);
+    return;
+  }
   show_holder(i, holder, sizeof(holder));
   holder_text(v, i, holder, who, sizeof(who));
   place_text(i, place, sizeof(place));

@@ -392,6 +392,15 @@ def force_breaks_all_leases_of_a_name_or_the_one_with_the_fence():
     equal(finish(waiter).out, 'in\n')
 
 
+def what_waits_for_replicas_names_them_and_not_itself():
+    for number, what in (('1', '1 replica'), ('2', '2 replicas')):
+        done = dibs('run', '--replicas', number, 'acked', '--', 'true')
+        equal(done.code, 69, done)
+        lacks(done.err, 'held by')
+        if 'waiting for' in done.err:          # a slow machine may be too late to show it
+            contains(done.err, 'waiting for acked: granted, not yet acknowledged by %s\n' % what)
+
+
 def a_holder_whose_permit_was_broken_is_stopped():
     job = _keeper('-t', '1500ms', '-j', '1', 'f:job')
     equal(dibs('break', 'f:job', '--yes').code, 0)
