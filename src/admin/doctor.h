@@ -43,6 +43,7 @@ typedef struct examination {
   const dibs_server_numbers *numbers;   /* of the finding that is added; or NULL */
   bool is_down;                  /* of a Cluster that serves no key now: a finding says so */
   char tag[16];                  /* the tag of a name that this server stores */
+  char run_ids[QUORUM_SERVERS_MAX][48]; /* of the servers of a quorum until now; "": not known */
   int64_t lag_s;                 /* min-replicas-max-lag where it applies; 0: not, or not known */
 } examination;
 

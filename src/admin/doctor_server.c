@@ -60,6 +60,25 @@ static void scope_look(examination *x, const char *name)
                "this is the private server: its locks hold for one user of one machine");
 }
 
+/* ---- votes ---- */
+
+/* Two URLs of a quorum may name one server, such as by its name and by its address. */
+static void votes_look(examination *x, const char *name)
+{
+  char *id;
+  size_t i = 0;
+
+  if (x->deployment != DEPLOYMENT_QUORUM)
+    return;
+  id = x->run_ids[x->route];
+  facts_copy(&x->info, "run_id", id, sizeof(x->run_ids[0]));
+  while (strcmp(x->run_ids[i], id) != 0)
+    i++;
+  if (id[0] != 0 && i < x->route)
+    doctor_add(x, name, DIBS_FINDING_FAIL, "name each server of the quorum once",
+               "another URL of the quorum leads to this server, too: it has two votes");
+}
+
 /* ---- what it is ---- */
 
 static void server_look(examination *x, const char *name)
@@ -170,6 +189,7 @@ static void faults_look(examination *x, const char *name)
 
 const doctor_check doctor_server_checks[] = {
   { "scope", scope_look },
+  { "votes", votes_look },
   { "server", server_look },
   { "latency", latency_look },
   { "features", features_look },

@@ -15,8 +15,6 @@
 
 #include "lock/lock.h"
 
-#define QUORUM_SERVERS_MAX 15
-
 typedef struct quorum quorum;
 
 typedef struct quorum_settings {

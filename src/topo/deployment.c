@@ -10,7 +10,6 @@
 
 #define URLS_BYTES_MAX 65536
 #define QUORUM_MIN 3
-#define QUORUM_MAX 15
 
 /* ---- one URL ---- */
 
@@ -262,7 +261,7 @@ static dibs_status quorum_read(part urls, size_t count, deployment *d, text *why
 {
   part piece;
 
-  if (count < QUORUM_MIN || count > QUORUM_MAX || count % 2 == 0) {
+  if (count < QUORUM_MIN || count > QUORUM_SERVERS_MAX || count % 2 == 0) {
     text_format(why, "a quorum has 3 to 15 servers, an odd number; the URLs name %zu", count);
     return DIBS_ERR_CONFIG;
   }

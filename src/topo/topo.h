@@ -79,6 +79,7 @@ typedef struct address_mapping {
 } address_mapping;
 
 #define SEEDS_MAX 64
+#define QUORUM_SERVERS_MAX 15
 #define PREFIX_DEFAULT "dibs"          /* of a URL without prefix */
 
 typedef struct deployment {

@@ -19,7 +19,7 @@
 #include "live.h"
 #include "proxy.h"
 
-enum { FINDINGS_MAX = 64, SOCKETS = 40 };
+enum { FINDINGS_MAX = 128, SOCKETS = 40 };
 
 struct seen { dibs_finding_grade grade; char check[24], text[512], advice[256]; };
 
@@ -550,6 +550,19 @@ TEST(a_node_of_a_cluster_is_no_server_by_itself)
   expect("node-timeout", DIBS_FINDING_WARN, "25000");
   expect("coverage", DIBS_FINDING_WARN, "one dead shard");
   s = test_server_stop(s);
+}
+
+TEST(a_server_with_two_votes_in_a_quorum_fails)
+{
+  struct test_server *s = test_server_start(), *other = test_server_start();
+  char url[256];
+
+  (void)snprintf(url, sizeof(url), "%s %s redis://localhost:%d", test_server_tcp_url(s),
+                 test_server_tcp_url(other), test_server_port(s));
+  examine_url_as(url, DIBS_OK);
+  expect("votes", DIBS_FINDING_FAIL, "it has two votes");
+  s = test_server_stop(s);
+  other = test_server_stop(other);
 }
 
 /* Its scripts and writes are refused for that reason, and for no other. */
