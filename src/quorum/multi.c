@@ -27,13 +27,13 @@ multi *multi_free(multi *s)
   if (s == NULL)
     return NULL;
   (void)hold_front_free(s->parts);
+  timers_deinit(&s->timers);           /* those of the records are in it */
   while (s->first != NULL) {
     multi_record *w = s->first;
 
     s->first = w->next;
     (void)record_free(w);
   }
-  timers_deinit(&s->timers);
   mem_free(&s->memory, s);
   return NULL;
 }

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""dibs as pid 1, as in a container: `unshare -pf`, with and without a /proc of its own."""
+"""dibs as pid 1, as in a container: `unshare -pf`, with and without a /proc of its own; and a file
+system of its own that is full."""
 import os
 import signal
 import subprocess
+import tempfile
 
 from harness import *  # noqa
 
@@ -117,6 +119,22 @@ def what_the_command_started_is_dead_when_the_wrapper_was_killed():
         os.kill(box.init, signal.SIGCONT)
         equal(box.end().code, 137)
         dibs('break', 'c:tree', '--yes')
+
+
+def output_is_not_lost_where_tmpdir_is_full():
+    place = tempfile.mkdtemp(prefix='dibs-cli-test-')
+    inside = ('mount -t tmpfs -o size=%s none "$TMPDIR" && { %s; "$DIBS" run --quiet-on-success '
+              'cron -- sh -c "echo out; echo err >&2; %s; exit 3"; }')
+    for size, before, writes, code, wanted in (
+            ('64k', 'head -c 100000 /dev/zero >"$TMPDIR/x" 2>&1', ':', 3, 'err\n'),
+            ('3m', ':', 'head -c 9000000 /dev/zero 2>&1 | cat', 3, 'may be incomplete')):
+        done = subprocess.run(
+            ['unshare', '-m' if os.getuid() == 0 else '-Urm', 'sh', '-c',
+             inside % (size, before, writes)],
+            env=environment(TMPDIR=place), capture_output=True, text=True, timeout=PATIENCE)
+        equal((done.returncode, done.stdout[:4]), (code, 'out\n'), done.stderr)
+        contains(done.stderr, wanted)
+    os.rmdir(place)
 
 
 tests(dict(globals()))

@@ -419,22 +419,6 @@ def quiet_on_success_shows_output_only_of_a_failure():
     equal((done.code, done.out, done.err), (3, 'out\n', 'err\n'))
 
 
-def output_is_not_lost_where_tmpdir_is_full():
-    place = tempfile.mkdtemp(prefix='dibs-cli-test-')
-    inside = ('mount -t tmpfs -o size=%s none "$TMPDIR" && { %s; "$DIBS" run --quiet-on-success '
-              'cron -- sh -c "echo out; echo err >&2; %s; exit 3"; }')
-    for size, before, writes, code, wanted in (
-            ('64k', 'head -c 100000 /dev/zero >"$TMPDIR/x" 2>&1', ':', 3, 'err\n'),
-            ('3m', ':', 'head -c 9000000 /dev/zero 2>&1 | cat', 3, 'may be incomplete')):
-        done = subprocess.run(
-            ['unshare', '-m' if os.getuid() == 0 else '-Urm', 'sh', '-c',
-             inside % (size, before, writes)],
-            env=environment(TMPDIR=place), capture_output=True, text=True, timeout=PATIENCE)
-        equal((done.returncode, done.stdout[:4]), (code, 'out\n'), done.stderr)
-        contains(done.stderr, wanted)
-    os.rmdir(place)
-
-
 def notify_tells_systemd_when_it_is_ready():
     import socket
     directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
