@@ -10,9 +10,19 @@
 #include "cli/message.h"
 #include "cli/options.h"
 
-static void write_option_words(const command *c)
+/* As in early_options.c. */
+static const option_set before_command[] = {
+  { options_common, 0 }, { options_connection, 0 }, { NULL, 0 }
+};
+
+static const option_set *sets_of(const command *c)
 {
-  for (const option_set *set = c->options + c->old_sets; set->rows != NULL; set++) {
+  return c->options + c->old_sets;
+}
+
+static void write_option_words(const option_set *set)
+{
+  for (; set->rows != NULL; set++) {
     for (const option_row *row = set->rows; !option_is_end(row); row++) {
       if (!option_is_shown(row))
         continue;
@@ -44,16 +54,29 @@ static const char bash_begin[] =
   "# bash completion of dibs, made by: dibs completion bash\n"
   "_dibs()\n"
   "{\n"
+  "  local commands='";
+
+static const char bash_early[] =
+  "'\n"
   "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-  "  local options= words= runs= i\n"
+  "  local options= operands= runs= i at\n"
   "  COMPREPLY=()\n"
-  "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-  "    COMPREPLY=($(compgen -W '";
+  "  for ((at = 1; at < COMP_CWORD; at++)); do\n"
+  "    case ${COMP_WORDS[at-1]} in\n"
+  "    =";
+
+static const char bash_command[] =
+  ") continue ;;\n"
+  "    esac\n"
+  "    case \" $commands \" in *\" ${COMP_WORDS[at]} \"*) break ;; esac\n"
+  "  done\n"
+  "  case $((at < COMP_CWORD)):${COMP_WORDS[at]} in\n"
+  "  0:*) operands=\"$commands --help --version\"; options='";
 
 static const char bash_files[] =
   "  esac\n"
   "  if [ -n \"$runs\" ]; then\n"
-  "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+  "    for ((i = at + 1; i < COMP_CWORD; i++)); do\n"
   "      if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
   "        if [ \"$i\" -eq $((COMP_CWORD - 1)) ]; then\n"
   "          COMPREPLY=($(compgen -c -- \"$word\"))\n"
@@ -73,7 +96,7 @@ static const char bash_end[] =
   "  esac\n"
   "  case $word in\n"
   "  -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-  "  *) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
+  "  *) COMPREPLY=($(compgen -W \"$operands\" -- \"$word\")) ;;\n"
   "  esac\n"
   "}\n"
   "complete -F _dibs dibs\n";
@@ -87,7 +110,7 @@ static void write_choices(const option_row *row)
 /* The values that an option takes. Options of one name take the same: bash uses the first line. */
 static void write_bash_choices(const command *c)
 {
-  for (const option_set *set = c->options + c->old_sets; set->rows != NULL; set++) {
+  for (const option_set *set = sets_of(c); set->rows != NULL; set++) {
     for (const option_row *row = set->rows; !option_is_end(row); row++) {
       if (!option_is_shown(row) || row->choices == NULL)
         continue;
@@ -100,27 +123,41 @@ static void write_bash_choices(const command *c)
 
 static void write_bash_command(const command *c)
 {
-  printf("  %s%s%s) options='", c->name, c->alias == NULL ? "" : "|",
+  printf("  1:%s%s%s) options='", c->name, c->alias == NULL ? "" : "|1:",
          c->alias == NULL ? "" : c->alias);
-  write_option_words(c);
+  write_option_words(sets_of(c));
   if (strcmp(c->name, "help") == 0) {
-    fputs("'; words='", stdout);
+    fputs("'; operands='", stdout);
     write_command_words();
   } else {
-    printf("'; words='%s", c->operand_words == NULL ? "" : c->operand_words);
+    printf("'; operands='%s", c->operand_words == NULL ? "" : c->operand_words);
   }
   printf("'; runs=%s ;;\n", runs_a_command(c) ? "yes" : "");
+}
+
+/* Options before the command whose value is the next word. */
+static void write_valued(void)
+{
+  for (const option_set *set = before_command; set->rows != NULL; set++) {
+    for (const option_row *row = set->rows; !option_is_end(row); row++) {
+      if (!option_is_shown(row) || row->value == NULL)
+        continue;
+      printf("|--%s", row->name);
+      if (row->letter != 0)
+        printf("|-%c", row->letter);
+    }
+  }
 }
 
 static void write_bash(void)
 {
   fputs(bash_begin, stdout);
   write_command_words();
-  fputs(" --help --version' -- \"$word\"))\n"
-        "    return\n"
-        "  fi\n"
-        "  case ${COMP_WORDS[1]} in\n",
-        stdout);
+  fputs(bash_early, stdout);
+  write_valued();
+  fputs(bash_command, stdout);
+  write_option_words(before_command);
+  fputs("' ;;\n", stdout);
   for (const command *const *c = commands; *c != NULL; c++)
     write_bash_command(*c);
   fputs(bash_files, stdout);
@@ -170,11 +207,9 @@ static void write_zsh_spec(const char *dashes, const char *name, const option_ro
   fputs("' \\\n", stdout);
 }
 
-static void write_zsh_command(const command *c)
+static void write_zsh_options(const option_set *set)
 {
-  printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name,
-         c->alias == NULL ? "" : "|", c->alias == NULL ? "" : c->alias);
-  for (const option_set *set = c->options + c->old_sets; set->rows != NULL; set++) {
+  for (; set->rows != NULL; set++) {
     for (const option_row *row = set->rows; !option_is_end(row); row++) {
       char letter[2] = { row->letter, '\0' };
 
@@ -185,6 +220,13 @@ static void write_zsh_command(const command *c)
         write_zsh_spec("-", letter, row);
     }
   }
+}
+
+static void write_zsh_command(const command *c)
+{
+  printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name,
+         c->alias == NULL ? "" : "|", c->alias == NULL ? "" : c->alias);
+  write_zsh_options(sets_of(c));
   if (strcmp(c->name, "help") == 0) {
     fputs("        '1:command:(", stdout);
     write_command_words();
@@ -209,7 +251,10 @@ static void write_zsh(void)
         "_dibs()\n"
         "{\n"
         "  local curcontext=\"$curcontext\" state line\n"
-        "  _arguments -C '1: :->command' '*:: :->rest' && return\n"
+        "  _arguments -C -s -A '-*' \\\n",
+        stdout);
+  write_zsh_options(before_command);
+  fputs("        '1: :->command' '*:: :->rest' && return\n"
         "  case $state in\n"
         "  command)\n"
         "    local -a words_of_dibs\n"

@@ -118,7 +118,7 @@ def no_help_and_no_completion_has_an_old_option():
 
 def options_that_only_an_old_verb_takes_are_not_shown():
     lacks(dibs('sem', '--help').out, '--permits')
-    lacks(re.search(r'^  sem\).*$', dibs('completion', 'bash').out, re.M).group(0), '--for-pid')
+    lacks(re.search(r'^  1:sem\).*$', dibs('completion', 'bash').out, re.M).group(0), '--for-pid')
 
 
 def json_has_the_old_key_beside_the_new_one():

@@ -242,9 +242,9 @@ def completions_list_every_command_and_option():
     for shell in ('bash', 'zsh'):
         script = dibs('completion', shell).out
         for command in COMMANDS + ['ls']:
-            assert re.search(r'[ (|\']%s[ )|:]' % command, script), (shell, command)
+            assert re.search(r'[ (|\':]%s[ )|:]' % command, script), (shell, command)
         for command in COMMANDS:
-            part = re.search(r'^ +\(?%s(?:\|\w+)?\)(.*?);;\n' % command, script,
+            part = re.search(r'^ +[(1]:?%s(?:\|[1:\w]+)?\)(.*?);;\n' % command, script,
                              re.S | re.M).group(1)
             options = _options(command)
             assert options, command
@@ -284,7 +284,10 @@ def bash_completes():
             'dibs sem se': 'set', 'dibs latch do': 'down', 'dibs barrier re': 'reset',
             'dibs status --kind se': 'semaphore', 'dibs run --mul': '--multi',
             'dibs elect run x -- ech': 'echo', 'dibs elect obs': 'observe',
-            'dibs elect --on-dep': '--on-deposed'}
+            'dibs elect --on-dep': '--on-deposed', 'dibs --dia': '--dialect',
+            'dibs -q -u redis : //h : 1 ru': 'run', 'dibs --url status ru': 'run',
+            'dibs --user = run sta': 'status', 'dibs -q local sto': 'stop',
+            'dibs --db 1 run x -- ech': 'echo'}
     for line, wanted in asks.items():
         words = line.split()
         done = subprocess.run(
