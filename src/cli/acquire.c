@@ -91,7 +91,8 @@ static int acquire(const acquire_arguments *a, const target *t)
 int acquire_run(const acquire_arguments *a)
 {
   target t;
-  int code = target_read(&t, &a->what, a->what.multi == NULL ? a->line.operands[0] : NULL);
+  int code = target_read(&t, "acquire", &a->what,
+                         a->what.multi == NULL ? a->line.operands[0] : NULL);
 
   if (code != 0)
     return code;

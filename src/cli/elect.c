@@ -298,10 +298,24 @@ static int elect_without_verb(const elect_arguments *a)
   return elect_run(a);
 }
 
+/* Only run has a command: of observe and break "--" ends the options, as elsewhere. */
+static void take_name_after_dashes(command_line *line)
+{
+  if (line->operand_count != 1 || strcmp(line->operands[0], "run") == 0 ||
+      verb_find(verbs, VERB_COUNT, line->operands[0]) == NULL)
+    return;
+  while (line->inner_count > 0) {
+    line->operands[line->operand_count++] = *line->inner++;
+    line->inner_count--;
+  }
+  line->operands[line->operand_count] = NULL;
+}
+
 static int elect_start(void *data)
 {
-  const elect_arguments *a = data;
+  elect_arguments *a = data;
 
+  take_name_after_dashes(&a->line);
   if (a->line.operand_count == 1 && verb_find(verbs, VERB_COUNT, a->line.operands[0]) == NULL)
     return elect_without_verb(a);
   if (a->only_observes || a->resigns)

@@ -71,7 +71,7 @@ static int flock_start(void *data)
   if (code == 0)
     code = find_command(&r, a);
   if (code == 0)
-    code = target_read(&r.target, &what, a->line.operands[0]);
+    code = target_read(&r.target, "flock", &what, a->line.operands[0]);
   r.name = r.target.shown;
   return run_command_once(&r, code);
 }

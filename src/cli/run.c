@@ -345,7 +345,7 @@ static int find_target_and_command(run *r, const run_arguments *a)
   code = run_find_command(r, a->line.operands + named, a->line.operand_count - named);
   if (code != 0)
     return code;
-  code = target_read(&r->target, &a->what, named == 0 ? NULL : a->line.operands[0]);
+  code = target_read(&r->target, "run", &a->what, named == 0 ? NULL : a->line.operands[0]);
   r->name = r->target.shown;
   return code;
 }

@@ -12,8 +12,9 @@
 
 /* ---- from the options ---- */
 
-static int split_names(target *t, const char *list)
+static int split_names(target *t, const char *word, const char *list)
 {
+  char shown[200];
   char *at = t->text = strdup(list);
 
   if (at == NULL)
@@ -24,9 +25,10 @@ static int split_names(target *t, const char *list)
     if (comma != NULL)
       *comma = '\0';
     if (*at == '\0')
-      return say_usage(NULL, "--multi: names with single commas between, as a,b,c");
+      return say_usage(word, "--multi: \"%s\" is not names with single commas between, as a,b,c",
+                       printable(list, shown, sizeof(shown)));
     if (t->count == DIBS_MANY_MAX)
-      return say_usage(NULL, "--multi: more than %d names", DIBS_MANY_MAX);
+      return say_usage(word, "--multi: more than %d names", DIBS_MANY_MAX);
     t->names[t->count++] = at;
     if (comma == NULL)
       return 0;
@@ -39,13 +41,13 @@ static void target_one(target *t, enum target_kind kind, const char *name)
   *t = (target) { .kind = kind, .shown = name, .names = { name }, .count = 1, .take = 1 };
 }
 
-int target_read(target *t, const kind_options *k, const char *name)
+int target_read(target *t, const char *word, const kind_options *k, const char *name)
 {
   int code;
 
   if (k->multi != NULL) {
     *t = (target) { .kind = TARGET_MANY, .shown = k->multi };
-    code = split_names(t, k->multi);
+    code = split_names(t, word, k->multi);
     if (code != 0)
       target_free(t);
     return code;

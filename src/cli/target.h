@@ -26,9 +26,9 @@ typedef struct target {
   char *text;                       /* owned: what `names` of a set points into */
 } target;
 
-/* `name` is NULL with --multi. Returns 0, or CODE_USAGE after saying what is wrong; then
- * there is nothing to free. Texts of `k` are borrowed. */
-int target_read(target *t, const kind_options *k, const char *name);
+/* For the subcommand `word`. `name` is NULL with --multi. Returns 0, or CODE_USAGE after saying
+ * what is wrong; then there is nothing to free. Texts of `k` are borrowed. */
+int target_read(target *t, const char *word, const kind_options *k, const char *name);
 
 /* The leadership of the election `name`. */
 void target_lead(target *t, const char *name, const char *value);

@@ -112,6 +112,16 @@ def a_command_whose_name_begins_with_a_dash_comes_after_dashes():
         _mistake('run', '-m', '--', 'dash', '-x', says='-x stands after NAME')
 
 
+def a_name_after_dashes_is_a_name_also_where_another_verb_has_a_command_there():
+    done = dibs('elect', 'observe', '-n', '--json', '--', '-x')
+    equal((done.code, done.err), (1, ''), done)
+    contains(done.out, '"name":"-x"')
+    contains(dibs('elect', 'break', '--yes', '--', '-x').err, '-x is free already')
+    _mistake('elect', 'observe', '--', 'a', 'b', says='unexpected argument "b"')
+    _mistake('elect', 'observe', 'a', '--', 'true', says='leave out the command')
+    _mistake('elect', 'run', '--', 'true', says='missing NAME')
+
+
 def options_of_the_connection_may_come_before_the_command():
     url = harness.server.url
     for words in (['-u', url], ['-u' + url], ['--url=' + url], ['--url', url, '-vq'],
@@ -220,10 +230,11 @@ def kinds_of_locks_exclude_each_other_on_the_command_line():
     _mistake('run', '--write', '--take', '2', 'x', 'true', says='choose one')
     _mistake('run', '--multi', 'a,b', '-s', '--', 'true', says='--multi takes exclusive locks')
     _mistake('run', '--multi', 'a,b', '-j', '2', '--', 'true', says='--multi takes exclusive')
-    _mistake('run', '--multi', 'a,,b', '--', 'true', says='a,b,c')
-    _mistake('run', '--multi', '', '--', 'true', says='a,b,c')
+    _mistake('run', '--multi', 'a,,b', '--', 'true', says=['"a,,b"', 'a,b,c', 'dibs run --help'])
+    _mistake('run', '--multi', '', '--', 'true', says=['""', 'a,b,c'])
+    _mistake('acquire', '--multi', 'a,b,', says=['"a,b,"', 'a,b,c', 'dibs acquire --help'])
     _mistake('run', '--multi', ','.join('n%d' % n for n in range(101)), '--', 'true',
-             says='100')
+             says=['100', 'dibs run --help'])
     _mistake('run', '--multi', 'a,b', 'name', '--', 'true', says='has all names')
     _mistake('run', '--multi', 'a,b', says='no command to run')
     _mistake('acquire', '--multi', 'a,b', 'name', says='--multi has all names')
