@@ -459,6 +459,7 @@ bool wire_raise(const lease *l, request *out);
 bool wire_token(const lease *l, text *out);
 
 /* ---- command.c ---- */
+call *call_new(route *r, call_kind kind, size_t renewals);  /* NULL: no memory */
 void call_free(lock_table *t, call *c);
 uint64_t call_for_acks(lease *l);         /* its tag; 0: no memory */
 void calls_cut_acks(route *r);            /* their link is down */
@@ -467,6 +468,10 @@ void call_cut(lock_table *t, call *c);
 lease *call_name(lock_table *t, uint64_t id);  /* NULL: it is gone */
 void call_not_executed(lease *l, const call *c);  /* an earlier copy may have been */
 void lease_retry(lease *l, instant now);  /* repeats the present command, after a pause */
+
+/* ---- registration.c ---- */
+
 void note_is_due(const lease *l);         /* it must be set or removed */
+bool registration_next(route *r, request *out, uint64_t *ret_tag, instant now);
 
 #endif
