@@ -125,6 +125,12 @@ void observe_tick(engine *e, instant now);
 void observe_close(engine *e, instant now);
 void observe_free(engine *e);
 void observe_be_patient(engine *e);
+/* Asks again at `at`, at once if that has passed. */
+void observe_hint(engine *e, observation *o, instant at, instant now);
+
+/* ---- observe_news.c ---- */
+void observe_news_add(engine *e, observation *o);     /* it has an effect to report */
+void observe_news_remove(engine *e, observation *o);
 bool observe_next_effect(engine *e, effect *ret);
 
 /* ---- observed_channel.c ---- */

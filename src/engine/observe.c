@@ -8,38 +8,6 @@
 
 #include <utlist.h>
 
-/* ---- news ---- */
-
-static void news_add(engine *e, observation *o)
-{
-  if (o->is_news)
-    return;
-  o->is_news = true;
-  o->next_news = NULL;
-  if (e->last_news != NULL)
-    e->last_news->next_news = o;
-  else
-    e->first_news = o;
-  e->last_news = o;
-}
-
-static void news_take_out(engine *e, observation *o)
-{
-  observation *before = NULL;
-
-  if (!o->is_news)
-    return;
-  for (observation *n = e->first_news; n != o; n = n->next_news)
-    before = n;
-  if (before != NULL)
-    before->next_news = o->next_news;
-  else
-    e->first_news = o->next_news;
-  if (e->last_news == o)
-    e->last_news = before;
-  o->is_news = false;
-}
-
 /* ---- time ---- */
 
 static instant mute_until(const engine *e, const observation *o)
@@ -87,7 +55,7 @@ static void over(engine *e, observation *o, dibs_status status, const char *word
   o->is_over = true;
   observed_channel_leave(e, o, now);
   timer_follow(e, o);
-  news_add(e, o);
+  observe_news_add(e, o);
 }
 
 static void over_for_want_of_a_server(engine *e, observation *o, instant now)
@@ -106,7 +74,7 @@ static void over_without_reply(engine *e, observation *o, instant now)
 static void cut_off(engine *e, observation *o)
 {
   o->is_cut_off = true;
-  news_add(e, o);
+  observe_news_add(e, o);
 }
 
 static void mute(engine *e, observation *o, instant now)
@@ -160,7 +128,7 @@ static void observation_follow(engine *e, observation *o, instant now)
   timer_follow(e, o);
 }
 
-static void hint(engine *e, observation *o, instant at, instant now)
+void observe_hint(engine *e, observation *o, instant at, instant now)
 {
   o->hint_at = instant_min(o->hint_at, instant_max(at, now));
   observation_follow(e, o, now);
@@ -176,7 +144,7 @@ static instant next_look(engine *e, const observation *o, instant now)
 
 static void observation_free(engine *e, observation *o, instant now)
 {
-  news_take_out(e, o);
+  observe_news_remove(e, o);
   observed_channel_leave(e, o, now);
   timers_clear(&e->observe_timers, &o->timer);
   DL_DELETE2(e->first_observation, o, previous, next);
@@ -273,7 +241,7 @@ static void judged(engine *e, observation *o, instant now)
   o->is_cut_off = false;
   o->unreachable_since = INSTANT_NEVER;
   o->look_at = next_look(e, o, now);
-  news_add(e, o);
+  observe_news_add(e, o);
 }
 
 bool observe_answered(engine *e, observation *o, resp_reply *reply, const server *from,
@@ -309,7 +277,7 @@ void observe_message(engine *e, const resp_node *name, instant now)
 
   for (observation *o = c != NULL ? c->first : NULL, *next; o != NULL; o = next) {
     next = o->channel_next;
-    hint(e, o, now, now);
+    observe_hint(e, o, now, now);
   }
 }
 
@@ -406,72 +374,4 @@ void observe_free(engine *e)
   while (e->first_observation != NULL)
     observation_free(e, e->first_observation, no_matter);
   timers_deinit(&e->observe_timers);
-}
-
-/* The next question of the op, which has no reply yet. false: no memory. */
-static bool step(engine *e, observation *o)
-{
-  if (o->is_over)
-    return true;
-  if (!o->ask.op->row->ask(o->ask.op, &e->names, &o->ask.command))
-    return false;
-  o->is_outdated = o->ask.state == ASK_SENT;
-  o->was_answered = o->was_answered && o->ask.op->row->is_patient;
-  return true;
-}
-
-/* Has the op read its reply, and does what follows from it. true: it has news. */
-static bool reply_read(engine *e, observation *o)
-{
-  sync_next next = op_read(e, &o->ask);
-
-  if (next.what == SYNC_STEP && !step(e, o)) {
-    next = sync_over(DIBS_ERR_NO_MEMORY, "");
-    o->ask.is_decided = true;
-  }
-  if (next.what == SYNC_OVER) {
-    ask_done(&o->ask, next.status, next.message);
-    o->is_over = true;
-  } else if (!instant_is_never(next.at)) {
-    hint(e, o, next.at, e->now);
-    engine_advance(e, e->now);
-  }
-  return next.is_news;
-}
-
-static void news_effect(engine *e, observation *o, effect *ret)
-{
-  char words[sizeof(o->ask.words)];
-  text shown = text_over(words, sizeof(words));
-
-  *ret = (effect){ .kind = EFFECT_OP_NEWS, .context = o->ask.op->context, .id = o->ask.id };
-  o->cut_off_is_told = o->is_cut_off;
-  if (o->is_cut_off) {
-    ret->status = ask_fault(e, &o->ask, e->now, &shown);
-    ret->text = engine_words(e, words);
-  }
-}
-
-/* Replies are read here. */
-bool observe_next_effect(engine *e, effect *ret)
-{
-  for (observation *o = e->first_news; o != NULL; o = e->first_news) {
-    bool has_news = o->ask.reply != NULL && reply_read(e, o);
-
-    if (!o->is_over && o->is_cut_off != o->cut_off_is_told)
-      has_news = true;
-    if (!has_news && o->is_over) {
-      op_effect(e, &o->ask, ret);
-      ret->is_late = o->is_late;
-      observe_end(e, o, e->now);
-      return true;
-    }
-    if (!o->is_over)
-      news_take_out(e, o);
-    if (has_news) {
-      news_effect(e, o, ret);
-      return true;
-    }
-  }
-  return false;
 }
