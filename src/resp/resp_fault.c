@@ -38,7 +38,7 @@ static const meaning meanings[] = {
 static const meaning phrases[] = {
   { "invalid password", RESP_FAULT_AUTH },
   { "Function not found", RESP_FAULT_NO_FUNCTION },
-  { "max number of clients reached", RESP_FAULT_LATER },
+  { "max number of clients", RESP_FAULT_LATER },   /* "... + cluster connections reached", too */
   { "The user executing the script can't ", RESP_FAULT_DENIED },
 };
 

@@ -138,6 +138,8 @@ TEST(a_server_that_is_not_ready_is_unreachable)
               DIBS_ERR_UNREACHABLE, "LOADING");
   check_fault(LINK_COMMANDS, NULL, "-ERR max number of clients reached\r\n",
               DIBS_ERR_UNREACHABLE, "max number of clients");
+  check_fault(LINK_COMMANDS, "pw", "-ERR max number of clients + cluster connections reached\r\n",
+              DIBS_ERR_UNREACHABLE, "max number of clients");
   check_fault(LINK_COMMANDS, NULL, "-DENIED Redis is running in protected mode\r\n",
               DIBS_ERR_DENIED, "protected mode");
 }

@@ -46,6 +46,7 @@ TEST(the_first_word_says_what_it_is)
     { "ERR invalid password", RESP_FAULT_AUTH },
     { "ERR Function not found", RESP_FAULT_NO_FUNCTION },
     { "ERR max number of clients reached", RESP_FAULT_LATER },
+    { "ERR max number of clients + cluster connections reached", RESP_FAULT_LATER },
     { "BUSYKEY Target key name already exists.", RESP_FAULT_OTHER },
     { "ERR no key 'ERR unknown command'", RESP_FAULT_OTHER },
     { "LOADINGS", RESP_FAULT_OTHER },
