@@ -1,36 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/ask_once.c - one command to a server without a route in the engine: a sentinel, for
- * dibs_examine(). It uses its own connection, and blocking calls with a time limit each. */
-#include "drive/drive.h"
-
+ * dibs_examine(). It uses its own connection, and blocks. */
 #include <errno.h>
 #include <netdb.h>
-#include <string.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "drive/internal.h"
 
-static bool limits_set(int fd, span limit)
+/* Whether the socket is ready before `until`; an error of it counts as ready. Signals do not
+ * prolong the wait. */
+static bool is_ready(int fd, short events, instant until)
 {
-  struct timeval most = { .tv_sec = (time_t)(limit.ns / 1000000000),
-                          .tv_usec = (suseconds_t)(limit.ns % 1000000000 / 1000) };
+  struct pollfd one = { .fd = fd, .events = events };
+  int count;
 
-  /* SO_SNDTIMEO also limits connect(). */
-  return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) == 0 &&
-         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0;
+  do
+    count = poll(&one, 1, loop_ms_until(until));
+  while (count < 0 && errno == EINTR);
+  return count > 0;
 }
 
-static int connect_to(int family, const struct sockaddr *address, socklen_t size, span limit)
+/* Takes a socket that is connecting, or -1; closes it when it fails. */
+static int connected(int fd, span limit)
 {
-  int fd = above_stdio(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  socklen_t size = sizeof(int);
+  int fault = 0;
 
-  if (fd >= 0 && limits_set(fd, limit) && connect(fd, address, size) == 0)
+  if (fd < 0)
+    return -1;
+  if (is_ready(fd, POLLOUT, instant_add(drive_now(), limit)) &&
+      getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &size) == 0 && fault == 0)
     return fd;
-  if (fd >= 0)
-    (void)close(fd);
+  (void)close(fd);
   return -1;
 }
 
@@ -45,47 +48,37 @@ static int connect_tcp(const server_url *url, span limit)
   if (getaddrinfo(url->host, port, &hints, &all) != 0)
     return -1;
   for (const struct addrinfo *a = all; a != NULL && fd < 0; a = a->ai_next)
-    fd = connect_to(a->ai_family, a->ai_addr, a->ai_addrlen, limit);
+    fd = connected(socket_begin(limit, a), limit);
   freeaddrinfo(all);
   return fd;
 }
 
-static int connect_unix(const server_url *url, span limit)
-{
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-  if (strlen(url->path) >= sizeof(address.sun_path))
-    return -1;
-  memcpy(address.sun_path, url->path, strlen(url->path));
-  return connect_to(AF_UNIX, (const struct sockaddr *)&address, sizeof(address), limit);
-}
-
-static bool send_all(int fd, const buffer *out)
+static bool send_all(int fd, const buffer *out, instant until)
 {
   size_t sent = 0;
 
   while (sent < buffer_size(out)) {
     ssize_t n = send(fd, buffer_bytes(out) + sent, buffer_size(out) - sent, MSG_NOSIGNAL);
 
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
+    if (n > 0)
+      sent += (size_t)n;
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN) || !is_ready(fd, POLLOUT, until))
       return false;
-    sent += (size_t)n;
   }
   return true;
 }
 
 /* The next complete reply. */
-static dibs_status reply_read(int fd, resp_reader *reader, resp_reply **ret_reply)
+static dibs_status reply_read(int fd, resp_reader *reader, instant until,
+                              resp_reply **ret_reply)
 {
   char bytes[4096];
   dibs_status status = resp_reader_next(reader, ret_reply);
 
   while (status == DIBS_OK && *ret_reply == NULL) {
-    ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+    ssize_t n = is_ready(fd, POLLIN, until) ? recv(fd, bytes, sizeof(bytes), 0) : 0;
 
-    if (n < 0 && errno == EINTR)
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
       continue;
     if (n <= 0)
       return DIBS_ERR_UNREACHABLE;
@@ -97,7 +90,8 @@ static dibs_status reply_read(int fd, resp_reader *reader, resp_reply **ret_repl
 }
 
 /* Returns the last of `count` replies; an error in any of them is the status. */
-static dibs_status replies_read(int fd, const memory *m, size_t count, resp_reply **ret_reply)
+static dibs_status replies_read(int fd, const memory *m, size_t count, instant until,
+                                resp_reply **ret_reply)
 {
   resp_reader *reader = resp_reader_new(m, RESP_LIMITS_DEFAULT);
   dibs_status status = reader == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
@@ -105,7 +99,7 @@ static dibs_status replies_read(int fd, const memory *m, size_t count, resp_repl
 
   for (size_t i = 0; i < count && status == DIBS_OK; i++) {
     reply = resp_reply_free(reply);
-    status = reply_read(fd, reader, &reply);
+    status = reply_read(fd, reader, until, &reply);
     if (status == DIBS_OK && resp_root(reply)->kind == RESP_ERROR)
       status = resp_fault_status(resp_fault_of(resp_root(reply)->bytes, resp_root(reply)->size));
   }
@@ -123,20 +117,24 @@ dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer 
   dibs_status status = DIBS_ERR_NO_MEMORY;
   resp_argument login[3];
   size_t login_size = resp_auth_arguments(url->user, url->password, login);
+  instant until;
   buffer out;
   int fd;
 
   if (url->transport != SERVER_TCP && url->transport != SERVER_UNIX)
     return DIBS_ERR_UNSUPPORTED;
-  fd = url->transport == SERVER_TCP ? connect_tcp(url, limit) : connect_unix(url, limit);
+  fd = url->transport == SERVER_TCP ? connect_tcp(url, limit)
+                                     : connected(socket_begin_unix(url->path), limit);
   if (fd < 0)
     return DIBS_ERR_UNREACHABLE;
+  until = instant_add(drive_now(), limit);
   buffer_init(&out, m);
   if (buffer_reserve(&out, buffer_size(command) + 2048) &&
       (login_size == 0 || resp_command(&out, login, login_size)) &&
       buffer_append(&out, buffer_bytes(command), buffer_size(command)))
-    status = send_all(fd, &out) ? replies_read(fd, m, login_size > 0 ? 2 : 1, ret_reply)
-                                : DIBS_ERR_UNREACHABLE;
+    status = send_all(fd, &out, until)
+               ? replies_read(fd, m, login_size > 0 ? 2 : 1, until, ret_reply)
+               : DIBS_ERR_UNREACHABLE;
   mem_wipe((void *)(uintptr_t)buffer_bytes(&out), buffer_size(&out));
   buffer_deinit(&out);
   (void)close(fd);

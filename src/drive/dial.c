@@ -55,7 +55,8 @@ static bool attempt_begin(drive *d, transport *t, const struct addrinfo *address
   attempt a = { .address = address };
 
   t->address = address;
-  a.fd = address == NULL ? socket_begin_unix(t->place.path) : socket_begin(d, address);
+  a.fd = address == NULL ? socket_begin_unix(t->place.path)
+                         : socket_begin(d->command_timeout, address);
   if (a.fd >= 0)
     a.number = socket_watch(d, t->link, a.fd, SOURCE_SOCKET, EPOLLIN | EPOLLOUT);
   if (a.number == 0) {

@@ -106,8 +106,8 @@ int64_t drive_process_id(void);
 void drive_host(char *ret_name, size_t size);   /* truncated to `size`; may be "" */
 
 /* Sends one command on its own connection, to a server without a route in the engine.
- * Blocks at most `limit` in each step. An error reply is a status; TLS is
- * DIBS_ERR_UNSUPPORTED. Mutex not held. */
+ * Blocks at most `limit` for each address of the host, and `limit` for the reply, beside what the
+ * name service takes. An error reply is a status; TLS is DIBS_ERR_UNSUPPORTED. Mutex not held. */
 dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer *command,
                            span limit, resp_reply **ret_reply);
 

@@ -207,7 +207,7 @@ void files_end(drive *d, transport *t);             /* does not wait for the dis
 
 /* ---- sockets.c ---- */
 /* A non-blocking socket that is connecting; -1 with errno. */
-int socket_begin(const drive *d, const struct addrinfo *address);
+int socket_begin(span command_timeout, const struct addrinfo *address);
 int socket_begin_unix(const char *path);
 void address_show(const struct addrinfo *address, text *out);
 /* Watches it in `links` under a new number; 0 with errno. */
@@ -229,6 +229,7 @@ void loop_show(drive *d, bool are_taken);      /* whether dibs-io sees `links` *
 void loop_show_later(drive *d);
 void loop_lead(drive *d, instant until);       /* reads once, as the leader */
 void loop_show_if_needed(drive *d);    /* before the mutex is released */
+int loop_ms_until(instant until);      /* for poll(), rounded up; -1: never */
 bool loop_ring(int fd);                /* writes to an eventfd */
 void loop_quiet(int fd);               /* empties it */
 /* Starts a thread with all signals blocked. `run` sets its name: that is one system call, while the

@@ -283,7 +283,7 @@ void loop_stop(drive *d)
 
 /* ---- the leader ---- */
 
-static int ms_until(instant until)
+int loop_ms_until(instant until)
 {
   int64_t left;
 
@@ -330,9 +330,9 @@ void loop_lead(drive *d, instant until)
   drive_unlock(d);
   count = links_spin(d, h, events, until);
   if (count == 0 && d->has_thread)
-    count = epoll_wait(d->links_fd, events, EVENTS_MAX, ms_until(until));
+    count = epoll_wait(d->links_fd, events, EVENTS_MAX, loop_ms_until(until));
   else if (count == 0)
-    (void)poll(both, 2, ms_until(until));
+    (void)poll(both, 2, loop_ms_until(until));
   drive_stay_if_forked(d);
   atomic_store(&d->reader_is_awake, true);
   drive_lock(d);
@@ -371,7 +371,7 @@ static int64_t left_ms(const drive *d)
 {
   instant at = deadline_of(d);
 
-  return instant_is_never(at) ? -1 : ms_until(at);
+  return instant_is_never(at) ? -1 : loop_ms_until(at);
 }
 
 int64_t drive_process(drive *d)

@@ -15,10 +15,10 @@
 
 /* Detects a dead peer after 5 + 3 * 2 s of silence, and drops unsent bytes after the
  * command timeout. Best effort: locks depend on the engine's own deadlines only. */
-static void tcp_options_set(const drive *d, int fd)
+static void tcp_options_set(int fd, span command_timeout)
 {
   int on = 1, idle_s = 5, every_s = 2, count = 3;
-  unsigned unsent_ms = (unsigned)span_to_ms(d->command_timeout);
+  unsigned unsent_ms = (unsigned)span_to_ms(command_timeout);
 
   (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
@@ -40,14 +40,14 @@ static int connect_begin(int fd, const struct sockaddr *address, socklen_t size)
   return -1;
 }
 
-int socket_begin(const drive *d, const struct addrinfo *address)
+int socket_begin(span command_timeout, const struct addrinfo *address)
 {
   int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
   int fd = above_stdio(socket(address->ai_family, kind, 0));
 
   if (fd < 0)
     return -1;
-  tcp_options_set(d, fd);
+  tcp_options_set(fd, command_timeout);
   return connect_begin(fd, address->ai_addr, address->ai_addrlen);
 }
 

@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 #include <dirent.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "drive/drive.h"
 #include "drive/internal.h"
@@ -836,6 +838,83 @@ TEST(without_threads_the_call_reads)
   assert_string_equal(given, "new");
   d = drive_unmake(d);
   (void)close(listener);
+}
+
+/* ---- one command on a connection of its own ---- */
+
+/* It takes the command and says something now and then, or nothing, until the client hangs up. */
+struct slow_peer {
+  int listener;
+  const char *says;
+  bool was_left;              /* within LONG_MS */
+};
+
+static void *slow_peer_runs(void *data)
+{
+  struct slow_peer *p = data;
+  int64_t until = test_now_ms() + LONG_MS;
+  int fd = accept_one(p->listener);
+  ssize_t got = 1;
+  char bytes[256];
+
+  while (!p->was_left && test_now_ms() < until) {
+    struct pollfd has_news = { .fd = fd, .events = POLLIN };
+
+    (void)send(fd, p->says, strlen(p->says), MSG_NOSIGNAL);
+    if (poll(&has_news, 1, 20) == 1)
+      got = recv(fd, bytes, sizeof(bytes), 0);
+    p->was_left = got <= 0;
+  }
+  (void)close(fd);
+  return NULL;
+}
+
+static void on_alarm(int number) { (void)number; }
+
+static void expect_end_in_time(const char *peer_says)
+{
+  memory m = FAILING_HEAP_AS(memory, &heap);
+  struct slow_peer peer = { .says = peer_says };
+  int port;
+  server_url server;
+  resp_reply *reply = NULL;
+  buffer command;
+  pthread_t thread;
+  sigset_t alarms;
+
+  peer.listener = listen_at("127.0.0.1", 0, &port);
+  server = place_of("127.0.0.1", port);
+  (void)sigemptyset(&alarms);
+  (void)sigaddset(&alarms, SIGALRM);
+  assert_int_equal(pthread_sigmask(SIG_BLOCK, &alarms, NULL), 0);
+  assert_int_equal(pthread_create(&thread, NULL, slow_peer_runs, &peer), 0);
+  assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &alarms, NULL), 0);
+  buffer_init(&command, &m);
+  assert_true(buffer_append(&command, "PING\r\n", 6));
+  assert_int_equal(drive_ask_once(&m, &server, &command, SPAN_MS(300), &reply),
+                   DIBS_ERR_UNREACHABLE);
+  buffer_deinit(&command);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(peer.was_left);
+  (void)close(peer.listener);
+}
+
+TEST(a_reply_that_drips_is_not_awaited_for_longer)
+{
+  expect_end_in_time(":1");              /* a line without an end */
+}
+
+TEST(signals_do_not_prolong_the_wait_for_a_reply)
+{
+  const struct sigaction with_handler = { .sa_handler = on_alarm };
+  const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+  struct sigaction before;
+
+  assert_int_equal(sigaction(SIGALRM, &with_handler, &before), 0);
+  assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+  expect_end_in_time("");
+  assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+  assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 }
 
 /* ---- a leader spins before it sleeps ---- */
