@@ -192,6 +192,13 @@ static void arrived(drive *d, transport *t, size_t size)
     decrypted(d, t);
 }
 
+/* A server that refuses the handshake sends an alert first. One that hangs up is full, is being
+ * restarted, or is a proxy without its server; or it has no TLS. */
+static const char *lost_words(const transport *t)
+{
+  return t->state == TRANSPORT_GREETING ? "no TLS session with " : "lost ";
+}
+
 static void readable(drive *d, transport *t)
 {
   uint64_t number = t->number;
@@ -204,9 +211,8 @@ static void readable(drive *d, transport *t)
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       return;
     if (size <= 0) {
-      transport_blame(t, "lost ", size == 0 ? ECONNRESET : errno);
-      transport_fail(d, t, t->state == TRANSPORT_GREETING ? DIBS_ERR_TLS : DIBS_ERR_UNREACHABLE,
-                     t->words);
+      transport_blame(t, lost_words(t), size == 0 ? ECONNRESET : errno);
+      transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
       return;
     }
     arrived(d, t, (size_t)size);
@@ -261,7 +267,7 @@ static bool is_broken(drive *d, transport *t, int fault)
 {
   if (has_last_words(d, t, fault))
     return true;
-  transport_blame(t, "lost ", fault);
+  transport_blame(t, lost_words(t), fault);
   transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
   return true;
 }

@@ -687,6 +687,24 @@ TEST(a_socket_file_that_is_missing_is_named)
   d = drive_unmake(d);
 }
 
+/* A full server does it, and one that is being restarted behind a proxy: waiting calls go on. */
+TEST(a_server_that_hangs_up_in_the_handshake_is_unreachable)
+{
+  int port, listener = listen_at("127.0.0.1", 0, &port);
+  server_url server = place_of("127.0.0.1", port);
+  drive *d = drive_make(false);
+
+  server.transport = SERVER_TLS;
+  lead_to(d, 0, &server);
+  turn(d, 5);
+  (void)close(accept_one(listener));
+  (void)wait_for(d, 0);
+  assert_int_equal(the_engine.heard[0].why, DIBS_ERR_UNREACHABLE);
+  assert_non_null(strstr(the_engine.heard[0].words, "no TLS session with "));
+  d = drive_unmake(d);
+  (void)close(listener);
+}
+
 TEST(refused_memory_is_told_to_the_engine)
 {
   int port, listener = listen_at("127.0.0.1", 0, &port);
