@@ -7,6 +7,7 @@
 #define PORT 6379
 #define SENTINEL_PORT 26379
 #define SERVICE_BYTES_MAX 255
+#define SOCKET_PATH_BYTES_MAX 107      /* sun_path, without its zero */
 
 /* Cuts "user:password@" from the beginning of `authority`. */
 static dibs_status credentials_read(url_reading *r, part *authority)
@@ -233,9 +234,14 @@ static dibs_status service_path_read(url_reading *r, part path)
 
 static dibs_status socket_path_read(url_reading *r, part path)
 {
+  dibs_status status;
+
   if (path.size < 2)
     return url_fault(r, "the socket's path is missing, as in unix:///run/redis.sock");
-  return url_decode(r, path, "the socket's path", &r->url.path);
+  status = url_decode(r, path, "the socket's path", &r->url.path);
+  if (status == DIBS_OK && strlen(r->url.path) > SOCKET_PATH_BYTES_MAX)
+    return url_fault(r, "the socket's path is longer than 107 bytes");
+  return status;
 }
 
 dibs_status url_place_read(url_reading *r, part rest)

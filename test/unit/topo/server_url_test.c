@@ -306,6 +306,19 @@ TEST(a_misplaced_password_is_not_shown)
   expect_refused("hunter2://h", "must begin with");
 }
 
+/* What a socket's address has room for; a longer path would be tried for ever. */
+TEST(a_path_that_no_socket_can_have_is_refused)
+{
+  char url[160];
+  fixture f;
+
+  (void)snprintf(url, sizeof(url), "unix:///%0106d", 0);
+  expect_parsed(&f, url);
+  end(&f);
+  (void)snprintf(url, sizeof(url), "unix:///%0107d", 0);
+  expect_refused(url, "longer than 107 bytes");
+}
+
 TEST(very_long_ones_are_refused)
 {
   static char url[6000];
