@@ -58,12 +58,13 @@ static const char *mode_text(const dibs_history_entry *e)
 static void print_entry(const dibs_history_entry *e)
 {
   char at[32], waited[DURATION_SIZE], held[DURATION_SIZE], name[600], host[256], program[256];
-  char note[DIBS_NOTE_MAX + 1];
+  char note[DIBS_NOTE_MAX + 1], end[64];
 
   time_text(e->end_us, at, sizeof(at));
   span_text(e->waited_us, waited);
   span_text(e->held_us, held);
-  printf("%s  %-9s  %8s  %8s  %-9s  %s  %s (pid %" PRId64 " \"%s\")%s%s\n", at, e->end, waited,
+  printf("%s  %-9s  %8s  %8s  %-9s  %s  %s (pid %" PRId64 " \"%s\")%s%s\n", at,
+         printable(e->end, end, sizeof(end)), waited,
          e->fence != 0 ? held : "-", mode_text(e),
          printable_bytes(e->name, e->name_size, name, sizeof(name)),
          printable(e->host, host, sizeof(host)), e->pid,

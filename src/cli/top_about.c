@@ -138,9 +138,10 @@ static void add_history(watch_text *out, dibs_client *client, const char *name, 
   watch_text_free(&pattern);
   for (size_t n = 0; h != NULL && n < h->count; n++) {
     const dibs_history_entry *e = h->entries[n];
-    char host[80], program[80];
+    char end[64], host[80], program[80];
 
-    watch_add(out, "%s %s ", n == 0 ? "before     " : "           ", e->end);
+    watch_add(out, "%s %s ", n == 0 ? "before     " : "           ",
+              printable(e->end, end, sizeof(end)));
     watch_add_time(out, e->ago_us);
     watch_add(out, " ago: %s (pid %" PRId64 " \"%s\") waited ",
               printable(e->host, host, sizeof(host)), e->pid,

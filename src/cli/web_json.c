@@ -179,7 +179,7 @@ static json_t *history_json(const dibs_history *h)
     const dibs_history_entry *e = h->entries[i];
     json_t *object = json_object();
 
-    json_object_set_new(object, "end", json_string(e->end));
+    json_object_set_new(object, "end", safe_json(e->end, strlen(e->end)));
     set_ms(object, "ago_us", e->ago_us);
     set_ms(object, "end_us", e->end_us);
     set_ms(object, "waited_us", e->waited_us);

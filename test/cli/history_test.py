@@ -75,6 +75,18 @@ def what_people_see_has_no_control_character():
     equal([e['name'] for e in _history('odd:*')], [name])
 
 
+def no_field_of_another_program_has_a_control_character():
+    odd = '\x1b]0;x\x07'
+    harness.server.ask('XADD', 'dibs:{fleet}:history', '*', *(word for pair in {
+        'name': 'forged', 'end': odd, 'class': odd, 'kind': odd, 'mode': odd, 'host': odd,
+        'program': odd, 'note': odd, 'client': odd, 'pid': odd}.items() for word in pair))
+    done = dibs('history', 'forged')
+    contains(done.out, 'forged')
+    contains(done.out, '\\x1b]0;x\\x07')
+    lacks(done.out, '\x1b')
+    equal([e['end'] for e in _history('forged')], [odd])
+
+
 def no_byte_of_a_name_is_lost():
     subprocess.run([DIBS, 'run', b'bytes:\xff', '--', 'true'],
                    env=environment(DIBS_URL=_url(history='all')), check=True)
