@@ -160,18 +160,25 @@ size_t fleet_classes_count(const char *patterns)
   return count;
 }
 
+bool fleet_class_is_possible(const char *name, size_t size)
+{
+  for (size_t i = 0, wide; i < size; i += wide > 0 ? wide : 1) {
+    wide = wide_at((const unsigned char *)name + i, size - i);
+    if (wide == 0 && !is_plain(name[i]))
+      return false;
+  }
+  return size > 0 && size < FLEET_CLASS_SIZE;
+}
+
 static const char *pattern_fault(pattern p)
 {
   if (p.size == 0)
     return " is empty";
   if (p.size >= FLEET_CLASS_SIZE)
     return " is longer than 64 bytes";
-  for (size_t i = 0, wide; i < p.size; i += wide > 0 ? wide : 1) {
-    wide = wide_at((const unsigned char *)p.at + i, p.size - i);
-    if (wide == 0 && (!is_plain(p.at[i]) || p.at[i] == '?'))
-      return " has a character that a class cannot have: a blank, a control, one of ?{}[]\"\\, or "
-             "what is not UTF-8";
-  }
+  if (!fleet_class_is_possible(p.at, p.size) || memchr(p.at, '?', p.size) != NULL)
+    return " has a character that a class cannot have: a blank, a control, one of ?{}[]\"\\, or "
+           "what is not UTF-8";
   return NULL;
 }
 

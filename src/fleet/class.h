@@ -18,6 +18,9 @@ struct text;
 bool fleet_class_name(const char *patterns, const char *name, size_t size,
                       char ret_name[FLEET_CLASS_SIZE]);
 
+/* Whether a class can have this name: of what another program wrote, two may look the same. */
+bool fleet_class_is_possible(const char *name, size_t size);
+
 /* How many patterns there are. */
 size_t fleet_classes_count(const char *patterns);
 

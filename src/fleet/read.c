@@ -138,6 +138,8 @@ bool fleet_read_totals(fleet_reading *r, const char *class_name, size_t size,
   const resp_node *root = resp_root(reply), *field, *value;
   uint64_t since = 0;
 
+  if (!fleet_class_is_possible(class_name, size))
+    return true;
   for (size_t i = 0; (field = resp_child(reply, root, i)) != NULL &&
                      (value = resp_child(reply, root, i + 1)) != NULL; i += 2) {
     if (!field_read(r, class_name, size, field, value))
@@ -162,7 +164,7 @@ bool fleet_read_gauges(fleet_reading *r, const resp_node *gauges)
     if (!cut(&line, &size, ' ', &word, &word_size) || word_size != 1 || !kind_of(word[0], &kind) ||
         !cut(&line, &size, ' ', &word, &word_size) || !text_to_uint(word, word_size, &holding) ||
         !cut(&line, &size, ' ', &word, &word_size) || !text_to_uint(word, word_size, &waiting) ||
-        size == 0 || size >= FLEET_CLASS_SIZE)
+        !fleet_class_is_possible(line, size))
       continue;
     row = row_get(r, line, size, kind);
     if (row == NULL)

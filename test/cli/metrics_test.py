@@ -129,6 +129,20 @@ def names_of_any_text_make_one_valid_line():
         equal((done.returncode, done.stdout, done.stderr), (0, '', ''))
 
 
+def a_class_of_another_program_that_looks_like_ours_has_no_series():
+    server = Server()
+    try:
+        for name in ('orders', 'orders\0x', 'o\x01', 'o\\x01'):
+            key = 'dibs:t:{%s}' % name.split('\0')[0]
+            server.ask('ZADD', 'dibs:{fleet}:classes', str(10**15), name)
+            server.ask('HSET', key, 'since', '5', 'mw0', 's:1 0:1', 'mh0', 's:1 0:1')
+        lines = [line for line in dibs('metrics', '--once', '-u', server.url).out.splitlines()
+                 if line.startswith('dibs_acquire_wait_seconds_count{')]
+    finally:
+        server.stop()
+    equal(lines, ['dibs_acquire_wait_seconds_count{class="orders",kind="lock",outcome="ok"} 1'])
+
+
 def only_the_first_k_names_have_series():
     tokens = [dibs('acquire', '--no-renew', 'many:%d' % i).out.strip() for i in range(6)]
     seen = _values(dibs('metrics', '--once', '--names', '2').out)
