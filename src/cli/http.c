@@ -134,11 +134,13 @@ void http_stream(http_request *r, http_next next, void *state, void (*state_free
 static bool is_same_secret(const char *given, const char *wanted)
 {
   size_t size = strlen(wanted);
-  unsigned char differs = given == NULL || strlen(given) != size;
+  unsigned char differs = 0;
 
-  for (size_t i = 0; i < size && !differs; i++)
+  if (given == NULL || strlen(given) != size)
+    return false;
+  for (size_t i = 0; i < size; i++)
     differs |= (unsigned char)(given[i] ^ wanted[i]);
-  return !differs;
+  return differs == 0;
 }
 
 static bool has_token(http_request *r)
