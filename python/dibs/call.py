@@ -20,7 +20,8 @@ def to_ms(seconds: Optional[float], none: int = 0) -> int:
 
 
 def to_bytes(data: Data) -> bytes:
-    return data.encode() if isinstance(data, str) else bytes(data)
+    """bytes(3) would be three zero bytes."""
+    return data.encode() if isinstance(data, str) else bytes(memoryview(data))
 
 
 def c_text(what: str, text: Data) -> Any:

@@ -160,6 +160,19 @@ def test_an_old_fence_writes_nothing(client, server, name):
     assert dibs.fence_admits(3, 3) and not dibs.fence_admits(4, 3)
 
 
+def test_what_is_neither_text_nor_bytes_is_not_written(client, name):
+    for value in (3, [1, 2], None):
+        for write in (lambda value: client.guarded(name).set(1, value),
+                      lambda value: client.map(name + '.m').put('k', value),
+                      lambda value: client.list(name + '.l').add(value), client.lock):
+            with pytest.raises(TypeError):
+                write(value)
+    assert client.guarded(name).get() == (None, 0)
+    client.guarded(name).set(1, bytearray(b'a\0'))
+    client.guarded(name).set(1, memoryview(b'b\0'))
+    assert client.guarded(name).get() == (b'b\0', 1)
+
+
 def test_an_inspection_names_holder_and_waiters(client, other, name):
     assert not client.inspect(name).is_held
     with client.lock(name, note='the first', ttl=30) as hold:
