@@ -150,6 +150,18 @@ async def test_readers_many_and_permits(own, client, name):
 
 
 @with_client
+async def test_a_coroutine_that_is_closed_leaves_no_queue_entry(own, client, name):
+    hold = client.lock(name).acquire()
+    coroutine = own.lock(name).acquire()
+    coroutine.send(None)
+    await until(lambda: client.inspect(name).waiter_count == 1, 'it waits')
+    coroutine.close()
+    await until(lambda: client.inspect(name).waiter_count == 0, 'it does not wait any more')
+    hold.release()
+    client.lock(name, wait=0).acquire().release()
+
+
+@with_client
 async def test_waits_of_other_kinds_end_and_are_cancelled(own, client, name):
     latch, barrier = own.latch(name + '.l'), own.barrier(name + '.b', 2)
     limiter = own.rate_limiter(name + '.r')

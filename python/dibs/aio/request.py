@@ -113,12 +113,13 @@ async def request(client: Driven, start: Callable[[Any, Any], int],
         check(status)
     try:
         return await future
-    except asyncio.CancelledError:
-        if future.done() and not future.cancelled():
-            if future.exception() is None:      # it was granted, and the task cancelled after it
-                give_back(future.result())
-        elif handle[0] != ffi.NULL:
-            lib.dibs_request_cancel(handle[0])
+    except BaseException:                       # cancelled, or the coroutine is closed
+        client.in_loop(future.cancel)
+        if future.cancelled() or not future.done():
+            if handle[0] != ffi.NULL:
+                lib.dibs_request_cancel(handle[0])
+        elif future.exception() is None:        # it was granted, and the task cancelled after it
+            give_back(future.result())
         raise
 
 
