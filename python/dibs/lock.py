@@ -73,7 +73,7 @@ class Request(Generic[H]):
 
     def _acquire(self, watch: Watch, granted: Any) -> None:
         wait_ms = self._options.wait_ms
-        if not signals_reach_here() or wait_ms == 0 or self._client.detects_deadlock:
+        if not signals_reach_here() or wait_ms <= 0 or self._client.detects_deadlock:
             check(self._call(lib.dibs_acquire, watch, wait_ms, granted))
             return
         is_limited = wait_ms != FOREVER

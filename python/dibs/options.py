@@ -177,6 +177,7 @@ class LockCall:
         self.on_change: OnChange = given.get('on_change')
         self.options = ffi.new(OPTIONS)
         self.options.size = ffi.sizeof('dibs_lock_options')
+        self.options.wait_ms = self.wait_ms      # one that is too large is refused here
         for name in ('ttl', 'max_hold', 'replicas_wait', 'warn'):
             setattr(self.options, name + '_ms', to_ms(given.get(name)))
         self.options.linger_ms = _linger_ms(given.get('linger'))

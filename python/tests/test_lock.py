@@ -175,6 +175,15 @@ def test_no_server_is_unreachable_and_names_it(tmp_path):
         assert 'none' in raised.value.server + raised.value.text
 
 
+def test_a_wait_out_of_range_is_refused_also_where_the_lock_is_free(client, name):
+    assert client.ping() > 0                    # connected: the first request would not wait
+    for wait in (-1, -0.5):
+        with pytest.raises(dibs.ArgumentError, match='wait_ms'):
+            client.lock(name, wait=wait).acquire()
+    with pytest.raises(OverflowError):
+        client.lock(name, wait=1e9)
+
+
 def test_wrong_values_have_exceptions(client, name):
     with pytest.raises(dibs.ConfigError):
         dibs.Client('nonsense://x')
