@@ -368,12 +368,13 @@ def names_cannot_send_control_characters_to_the_terminal():
     end_holder(other)
 
 
-def release_force_asks_on_a_terminal():
+def break_asks_on_a_terminal():
     other = holder('asked')
     terminal = Terminal(DIBS, 'break', 'asked')
     terminal.expect('Break it? [y/N]')
     terminal.type('n\n')
-    equal(terminal.end(), 64)
+    terminal.expect('asked was not broken')
+    equal(terminal.end(), 1)
     assert is_held('asked')
     end_holder(other)
 
