@@ -78,7 +78,9 @@ class Request(Generic[H]):
             return
         is_limited = wait_ms != FOREVER
         end = time.monotonic() + wait_ms / 1000 if is_limited else 0.0
+        # First without a callback, which is faster. That has the limit of a call.
         if (lib.dibs_is_connected(self._client.handle)
+                and wait_ms >= lib.dibs_client_call_timeout(self._client.handle)
                 and self._call(lib.dibs_acquire, watch, 0, granted) == 0):
             return
         if is_limited:

@@ -184,6 +184,18 @@ def test_a_wait_out_of_range_is_refused_also_where_the_lock_is_free(client, name
         client.lock(name, wait=1e9)
 
 
+@pytest.mark.limit(20)
+def test_a_wait_ends_in_time_though_the_server_stands_still(own_server, name):
+    with dibs.Client(own_server.url, connect_timeout=25) as client:
+        client.ping()
+        own_server.pause()
+        try:
+            with pytest.raises((dibs.Unknown, dibs.Unreachable)):
+                client.lock(name, wait=0.2).acquire()
+        finally:
+            own_server.resume()
+
+
 def test_wrong_values_have_exceptions(client, name):
     with pytest.raises(dibs.ConfigError):
         dibs.Client('nonsense://x')
