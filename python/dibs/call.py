@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """dibs.call - what the calls have in common: values of C, results, and waits that Ctrl-C ends."""
+import math
 import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Union
 
@@ -16,7 +17,11 @@ Data = Union[str, bytes]
 
 def to_ms(seconds: Optional[float], none: int = 0) -> int:
     """Milliseconds, rounded up: 0.0001 s is not 0, which would mean "the default"."""
-    return none if seconds is None else -int(-seconds * 1000 // 1)
+    if seconds is None:
+        return none
+    if not math.isfinite(seconds):
+        raise ArgumentError('%r is not a number of seconds' % seconds, lib.DIBS_ERR_ARGUMENT)
+    return -int(-seconds * 1000 // 1)
 
 
 def to_bytes(data: Data) -> bytes:

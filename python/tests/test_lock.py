@@ -182,6 +182,9 @@ def test_a_wait_out_of_range_is_refused_also_where_the_lock_is_free(client, name
             client.lock(name, wait=wait).acquire()
     with pytest.raises(OverflowError):
         client.lock(name, wait=1e9)
+    for wait in (float('inf'), float('nan')):
+        with pytest.raises(dibs.ArgumentError, match='is not a number of seconds'):
+            client.lock(name, wait=wait)
 
 
 @pytest.mark.limit(20)
