@@ -154,7 +154,8 @@ static bool string_add(buffer *out, const void *bytes, size_t size)
     return false;
   at = header_put(out->bytes + out->end, '$', size);
   memcpy(at, bytes, size);
-  memcpy(at + size, "\r\n", 2);
+  at[size] = '\r';
+  at[size + 1] = '\n';
   out->end = (size_t)(at + size + 2 - out->bytes);
   return true;
 }

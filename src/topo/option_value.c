@@ -18,7 +18,7 @@ static const char *const degrades[] = { "fail", "wait", "local" };
 static const char *const dialects[] = { DIALECTS(DIALECT_WORD) };
 static const char *const histories[] = { "notable", "all", "off" };
 static const char *const off[] = { "off" };
-#define WORDS(words) words, sizeof(words) / sizeof(words[0])
+#define WORDS(words) (words), sizeof(words) / sizeof((words)[0])
 #define DURATION_FAULT " must be a duration such as 500ms, 10s or 5m"
 
 static const value_rule rules[] = {
