@@ -58,7 +58,7 @@ struct observation {
   bool cut_off_is_told;     /* the last news said so */
   timer timer;
   /* Unreported results: ask.reply, then the end. */
-  observation *next_news;
+  observation *previous_news, *next_news;
   bool is_news, is_over;
   bool is_late;             /* the limit came between a command and its reply */
   bool is_outdated;         /* the pending command has been replaced */

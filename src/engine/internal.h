@@ -48,7 +48,7 @@ struct engine {
   slots ask_slots;
   ask *first_ask, *last_ask;
   observation *first_observation;
-  observation *first_news, *last_news;
+  observation *first_news;
   observed_channel *first_channel;
   timers observe_timers;
   size_t observation_count;

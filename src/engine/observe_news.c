@@ -3,34 +3,22 @@
  * taken, one observation after the other. */
 #include "engine/internal.h"
 
+#include <utlist.h>
+
 void observe_news_add(engine *e, observation *o)
 {
   if (o->is_news)
     return;
   o->is_news = true;
-  o->next_news = NULL;
-  if (e->last_news != NULL)
-    e->last_news->next_news = o;
-  else
-    e->first_news = o;
-  e->last_news = o;
+  DL_APPEND2(e->first_news, o, previous_news, next_news);
 }
 
 void observe_news_remove(engine *e, observation *o)
 {
-  observation *before = NULL;
-
   if (!o->is_news)
     return;
-  for (observation *n = e->first_news; n != o; n = n->next_news)
-    before = n;
-  if (before != NULL)
-    before->next_news = o->next_news;
-  else
-    e->first_news = o->next_news;
-  if (e->last_news == o)
-    e->last_news = before;
   o->is_news = false;
+  DL_DELETE2(e->first_news, o, previous_news, next_news);
 }
 
 /* ---- effects ---- */

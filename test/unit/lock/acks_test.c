@@ -96,7 +96,7 @@ TEST(a_link_that_breaks_at_each_wait_does_not_lengthen_it)
   nodes_free(l);
 }
 
-/* The one before is gone, and so is his time. */
+/* The claim that was cancelled had less time: it does not count for the next one. */
 TEST(who_comes_behind_has_his_own_time_for_replicas_though_the_link_breaks)
 {
   lock_spec brief = wants(1), longer = wants(1);
