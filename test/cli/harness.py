@@ -360,8 +360,14 @@ def guardians(wrapper):
     return found
 
 
+_directory = None                  # of the files of temporary_file(); tests() removes it
+
+
 def temporary_file():
-    handle, path = tempfile.mkstemp(prefix='dibs-cli-test-')
+    global _directory
+    if _directory is None:
+        _directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
+    handle, path = tempfile.mkstemp(dir=_directory)
     os.close(handle)
     return path
 
@@ -535,6 +541,8 @@ def tests(names, needs_server=True, server_arguments=()):
     finally:
         if server is not None:
             server.stop()
+        if _directory is not None:
+            shutil.rmtree(_directory, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 
