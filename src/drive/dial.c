@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/dial.c - connects a socket to a server name, similar to RFC 8305.
  *
- * Each connection resolves the name again, on a separate thread. Addresses are tried in the
+ * Each connection resolves the name again (resolve.h). Addresses are tried in the
  * order of the reply, families alternating. The next attempt begins when one has failed, or
  * 250 ms after the previous one, which continues. The first connected socket is used, the
  * others are closed. So an unreachable address costs 250 ms, not the timeout of the kernel. */
@@ -137,36 +137,25 @@ static void resolved(drive *d, transport *t, int error, struct addrinfo *address
     resolve_failed(d, t, error);
 }
 
+void dial_resolved(drive *d, transport *t)
+{
+  struct addrinfo *addresses = NULL;
+  int error = resolve_take(d, t->dial.question, &addresses);
+
+  t->dial.question = NULL;
+  engine_resolving(d->engine, t->link, false);
+  resolved(d, t, error, addresses);
+}
+
 static void name_ask(drive *d, transport *t)
 {
-  dial *l = &t->dial;
-
   t->state = TRANSPORT_RESOLVING;
-  l->question = resolve_begin(t->place.host, t->place.port);
-  l->question_number = l->question == NULL ? 0 :
-    socket_watch(d, t->link, resolve_fd(l->question), SOURCE_RESOLVED, EPOLLIN);
-  if (l->question_number == 0)
+  engine_resolving(d->engine, t->link, true);
+  t->dial.question = resolve_ask(d, t);
+  if (t->dial.question == NULL)
     transport_fail(d, t, DIBS_ERR_SYSTEM, "no thread or descriptor left to resolve a name");
-}
-
-static void question_end(drive *d, dial *l)
-{
-  if (l->question != NULL)
-    (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, resolve_fd(l->question), NULL);
-  l->question = resolve_let_go(l->question);
-}
-
-void dial_resolved(drive *d, transport *t, uint64_t number)
-{
-  dial *l = &t->dial;
-  struct addrinfo *addresses = NULL;
-  int error;
-
-  if (l->question == NULL || l->question_number != number)
-    return;
-  error = resolve_take(l->question, &addresses);
-  question_end(d, l);
-  resolved(d, t, error, addresses);
+  else if (resolve_is_answered(t->dial.question))
+    dial_resolved(d, t);
 }
 
 /* ---- functions for other files ---- */
@@ -227,7 +216,7 @@ void dial_end(drive *d, transport *t)
 {
   dial *l = &t->dial;
 
-  question_end(d, l);
+  l->question = resolve_leave(l->question);
   while (l->count > 0)
     socket_end(d, l->attempts[--l->count].fd);
   l->next[0] = l->next[1] = NULL;

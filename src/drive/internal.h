@@ -57,7 +57,6 @@ typedef struct attempt {
 /* The way to a connected socket: name resolution, then attempts. */
 typedef struct dial {
   resolve *question;
-  uint64_t question_number;
   struct addrinfo *addresses;     /* all; freed with the connection */
   const struct addrinfo *next[2]; /* not tried yet: of the first family, of others */
   int turn;                       /* the family of the next attempt */
@@ -122,6 +121,7 @@ struct drive {
   tls_shared tls;
   transport *transports[ENGINE_LINKS_MAX];   /* created at first use */
   int transport_count;            /* later ones are NULL, earlier ones may be */
+  resolve *resolves;              /* not answered, or without an asker */
   char up[300];                   /* the server connected last */
   const transport *heard_of;      /* its server replied or failed last; NULL: see node */
   char node[300];
@@ -195,7 +195,7 @@ void dial_begin(drive *d, transport *t);            /* to its place */
 void dial_end(drive *d, transport *t);              /* closes all attempts */
 void dial_free(drive *d, transport *t);             /* ends it and frees the addresses */
 void dial_event(drive *d, transport *t, uint64_t number, uint32_t events);
-void dial_resolved(drive *d, transport *t, uint64_t number);
+void dial_resolved(drive *d, transport *t);         /* its question is answered */
 void dial_tick(drive *d, transport *t, instant now);
 
 /* ---- files.c ---- */

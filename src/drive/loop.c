@@ -151,8 +151,7 @@ static void timer_rang(drive *d)
 static void links_event(drive *d, const struct epoll_event *event)
 {
   uint64_t number = event->data.u64 >> 8;
-  transport *t = transports_get(d, (int)(number & 0xff));     /* for sockets and resolved
-                                                                 names */
+  transport *t = transports_get(d, (int)(number & 0xff));     /* for sockets and files */
 
   switch ((source)(event->data.u64 & 0xff)) {
   case SOURCE_LEADER:
@@ -168,8 +167,7 @@ static void links_event(drive *d, const struct epoll_event *event)
       transport_event(d, t, number >> 8, event->events);
     break;
   case SOURCE_RESOLVED:
-    if (t != NULL)
-      dial_resolved(d, t, number >> 8);
+    resolve_event(d, number >> 8);
     break;
   case SOURCE_FILES:
     if (t != NULL)

@@ -3,17 +3,12 @@
 #include "drive/resolve.h"
 
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/plain_memory.h"
 #include "drive/internal.h"
 
-struct resolve {
-  errand errand;
-  int error;
-  struct addrinfo *addresses;
-  char port[8];
-  char host[];
-};
+#define ANSWER_KEPT SPAN_MS(5000)        /* for the next attempt: addresses may change */
 
 static const struct addrinfo wanted = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 
@@ -33,16 +28,11 @@ int resolve_now(const char *host, const char *port, struct addrinfo **ret_addres
   return getaddrinfo(host, port, &hints, ret_addresses);
 }
 
+/* ---- on its thread ---- */
+
 static resolve *resolve_of(errand *e)
 {
   return (resolve *)(void *)e;
-}
-
-resolve *resolve_let_go(resolve *r)
-{
-  if (r != NULL)
-    (void)errand_let_go(&r->errand);
-  return NULL;
 }
 
 static void resolve_free(errand *e)
@@ -62,33 +52,114 @@ static void resolve_run(errand *e)
   r->error = resolve_now(r->host, r->port, &r->addresses);
 }
 
-resolve *resolve_begin(const char *host, const char *port)
+/* ---- for the drive, mutex held ---- */
+
+static void unwatch(const drive *d, const resolve *r)
 {
-  size_t size = strlen(host) + 1;
+  (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, r->errand.fd, NULL);
+}
+
+/* Its thread may go on. */
+static void resolve_end(drive *d, resolve *r)
+{
+  resolve **at = &d->resolves;
+
+  while (*at != r)
+    at = &(*at)->next;
+  *at = r->next;
+  unwatch(d, r);
+  (void)errand_let_go(&r->errand);
+}
+
+static resolve *resolve_begin(drive *d, transport *t)
+{
+  size_t size = strlen(t->place.host) + 1;
   const memory plain = plain_memory();
   resolve *r = mem_zalloc(&plain, sizeof(*r) + size);
-  text shown;
 
   if (r == NULL)
     return NULL;
-  memcpy(r->host, host, size);
-  shown = text_over(r->port, sizeof(r->port));
-  text_add(&shown, port);
-  return errand_begin(&r->errand, "dibs-resolve", resolve_run, resolve_free) ? r : NULL;
+  memcpy(r->host, t->place.host, size);
+  memcpy(r->port, t->place.port, sizeof(r->port));
+  r->answer_until = INSTANT_NEVER;
+  if (!errand_begin(&r->errand, "dibs-resolve", resolve_run, resolve_free))
+    return NULL;
+  r->next = d->resolves;
+  d->resolves = r;
+  r->number = socket_watch(d, t->link, r->errand.fd, SOURCE_RESOLVED, EPOLLIN);
+  if (r->number != 0)
+    return r;
+  resolve_end(d, r);
+  return NULL;
 }
 
-int resolve_fd(const resolve *r)
+static bool is_for(const resolve *r, const place *p)
 {
-  return r->errand.fd;
+  return r->asker == NULL && strcmp(r->host, p->host) == 0 && strcmp(r->port, p->port) == 0;
 }
 
-int resolve_take(resolve *r, struct addrinfo **ret_addresses)
+resolve *resolve_ask(drive *d, transport *t)
 {
-  if (!errand_is_done(&r->errand))
-    return EAI_AGAIN;
-  if (r->error == 0) {
+  resolve *found = NULL, *next;
+  instant now = drive_now();
+
+  for (resolve *r = d->resolves; r != NULL; r = next) {
+    next = r->next;
+    if (!instant_before(now, r->answer_until))
+      resolve_end(d, r);
+    else if (is_for(r, &t->place))
+      found = r;
+  }
+  if (found == NULL)
+    found = resolve_begin(d, t);
+  if (found != NULL)
+    found->asker = t;
+  return found;
+}
+
+bool resolve_is_answered(const resolve *r)
+{
+  return errand_is_done(&r->errand);
+}
+
+int resolve_take(drive *d, resolve *r, struct addrinfo **ret_addresses)
+{
+  int error = EAI_AGAIN;
+
+  if (errand_is_done(&r->errand)) {
+    error = r->error;
     *ret_addresses = r->addresses;
     r->addresses = NULL;
   }
-  return r->error;
+  resolve_end(d, r);
+  return error;
+}
+
+resolve *resolve_leave(resolve *r)
+{
+  if (r != NULL)
+    r->asker = NULL;
+  return NULL;
+}
+
+void resolve_event(drive *d, uint64_t number)
+{
+  resolve *r = d->resolves;
+
+  while (r != NULL && r->number != number)
+    r = r->next;
+  if (r == NULL)
+    return;
+  if (r->asker != NULL) {
+    dial_resolved(d, r->asker);
+  } else {
+    unwatch(d, r);
+    r->answer_until = instant_add(drive_now(), ANSWER_KEPT);
+  }
+}
+
+void resolve_free_all(drive *d)
+{
+  while (d->resolves != NULL)
+    resolve_end(d, d->resolves);
 }

@@ -4,7 +4,7 @@
  *   NONE -> READING (files.c, after a refusal)
  *        -> RESOLVING -> CONNECTING (both in dial.c) -> GREETING (TLS) -> UP
  *
- * Faults go to the engine, which schedules the next attempt; that resolves the name again.
+ * Faults go to the engine, which schedules the next attempt.
  * All functions run with the mutex held and never block, except to resolve, or to read
  * files, without threads. */
 #include <errno.h>

@@ -178,6 +178,7 @@ void transports_free(drive *d)
     place_clear(&t->place, &d->memory);
     mem_free(&d->memory, t);
   }
+  resolve_free_all(d);
   d->transport_count = 0;
   d->heard_of = NULL;
 }

@@ -144,6 +144,7 @@ void connection_want(engine *e, connection *c, instant now)
   if (c == NULL || c->state != PLAN_OFF || c->is_done)
     return;
   c->state = PLAN_CONNECTING;
+  c->is_resolving = false;
   /* An attempt ends before the calls that wait for it, so they can report its fault. */
   c->until = instant_add(now, (span){ e->settings.connect_timeout.ns / 16 * 15 });
   c->report_connect = true;
@@ -280,6 +281,9 @@ instant connection_deadline(const connection *c)
 /* A server without TLS waits for the end of a line and does not answer the handshake. */
 static const char *silence_words(const connection *c)
 {
+  if (c->is_resolving)
+    return "its host name is not resolved yet: the name service does not answer; see "
+           "/etc/resolv.conf, or raise connect_timeout";
   if (c->url != NULL && c->url->transport == SERVER_TLS)
     return "the server does not answer; if it has no TLS on this port, use redis:// or "
            "valkey://";

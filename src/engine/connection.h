@@ -37,6 +37,7 @@ typedef struct connection {
   bool has_worked;          /* ever: opened again, it is a reconnection */
   dibs_status refusal;      /* that other files may end: they are read again before the next
                                attempt. DIBS_OK: none */
+  bool is_resolving;        /* engine_resolving() */
   char files[160];          /* engine_files() */
   bool is_done;             /* freed after its last effect */
 } connection;

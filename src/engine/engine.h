@@ -179,6 +179,8 @@ void engine_connected(engine *e, int link, instant now);
 /* After an EFFECT_CONNECT with a refusal: what the files are that were read again, or why they
  * cannot be read; for the message of the next refusal. */
 void engine_files(engine *e, int link, const char *words);
+/* Whether the host name of `link` is being resolved: for the message if that takes too long. */
+void engine_resolving(engine *e, int link, bool is_resolving);
 /* A connection failed or broke; `text` is for people. */
 void engine_disconnected(engine *e, int link, dibs_status why, const char *text, instant now);
 void engine_received(engine *e, int link, const void *bytes, size_t size, instant now);

@@ -239,6 +239,14 @@ void engine_files(engine *e, int i, const char *words)
   text_add(&shown, words);
 }
 
+void engine_resolving(engine *e, int i, bool is_resolving)
+{
+  connection *c = connection_of(e, i);
+
+  if (c != NULL)
+    c->is_resolving = is_resolving;
+}
+
 void engine_disconnected(engine *e, int i, dibs_status why, const char *words, instant now)
 {
   connection *c = connection_of(e, i);

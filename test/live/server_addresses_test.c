@@ -150,8 +150,10 @@ TEST(a_slow_resolver_blocks_only_who_asks)
   dibs_client *slow, *quick = live_open(test_server_tcp_url(server));
   dibs_hold *hold = live_lock(quick, "beside", 300);
   dibs_client_info before = live_stats(quick), after;
+  dibs_error error = DIBS_ERROR_INIT;
   int64_t begun;
 
+  o.connect_timeout_ms = 400;
   names_set("slow.test", "127.0.0.1");
   names_hold(true);
   slow = live_open_with(url_of("slow.test"), &o);
@@ -163,6 +165,10 @@ TEST(a_slow_resolver_blocks_only_who_asks)
     after = live_stats(quick);
   } while (after.renewed < before.renewed + 3 && after.lost == 0);
   assert_int_equal(after.lost, 0);
+  assert_int_equal(live_try(slow, "now"), DIBS_ERR_UNREACHABLE);
+  assert_int_equal(dibs_client_error(slow, 0, &error), DIBS_OK);
+  assert_non_null(strstr(error.text, "host name is not resolved yet"));
+  assert_in_range(names_waiting(), 1, 2);              /* one question for each connection */
   names_hold(false);
   assert_int_equal(live_try(slow, "then"), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);

@@ -26,6 +26,7 @@ struct heard {
   int connected, disconnected;
   dibs_status why;
   char words[256], bytes[64], files[256];
+  bool is_resolving;
 };
 
 struct engine {
@@ -100,6 +101,11 @@ void engine_files(engine *e, int link, const char *words)
   text shown = text_over(e->heard[link].files, sizeof(e->heard[link].files));
 
   text_add(&shown, words);
+}
+
+void engine_resolving(engine *e, int link, bool is_resolving)
+{
+  e->heard[link].is_resolving = is_resolving;
 }
 
 void engine_wall_clock(engine *e, int64_t us, instant now) { (void)e; (void)us; (void)now; }
@@ -563,6 +569,121 @@ TEST(a_slow_resolver_holds_up_nobody_else)
   while (names_waiting() > 0)
     (void)poll(NULL, 0, 1);
   (void)close(peer);
+  (void)close(listener);
+}
+
+static void ask_and_give_up(drive *d, int link, const server_url *server)
+{
+  int waiting = names_waiting();
+
+  lead_to(d, link, server);
+  while (names_waiting() == waiting)
+    turn(d, 5);
+  assert_true(the_engine.heard[link].is_resolving);
+  say(d, (effect){ .kind = EFFECT_DISCONNECT, .link = link });
+}
+
+/* Where the first name server is down, each answer takes 5 s: longer than an attempt. */
+TEST(the_next_attempt_goes_on_with_the_question)
+{
+  int port, listener = listen_at("127.0.0.1", 0, &port);
+  server_url server = place_of("patient.test", port);
+  drive *d = drive_make(true);
+  int asked;
+
+  names_set("patient.test", "127.0.0.1");
+  asked = names_asked("patient.test");
+  names_hold(true);
+  ask_and_give_up(d, 0, &server);
+  for (int i = 0; i < 3; i++) {
+    lead_to(d, 0, &server);
+    turn(d, 5);
+    assert_int_equal(names_waiting(), 1);
+    say(d, (effect){ .kind = EFFECT_DISCONNECT, .link = 0 });
+  }
+  lead_to(d, 0, &server);
+  names_hold(false);
+  (void)wait_for(d, 0);
+  assert_int_equal(the_engine.heard[0].connected, 1);
+  assert_int_equal(names_asked("patient.test"), asked + 1);
+  assert_false(the_engine.heard[0].is_resolving);
+  d = drive_unmake(d);
+  (void)close(listener);
+}
+
+static void answer_between_attempts(drive *d, const server_url *server)
+{
+  names_hold(true);
+  ask_and_give_up(d, 0, server);
+  names_hold(false);
+  for (bool is_kept = false; !is_kept;) {
+    turn(d, 5);
+    drive_lock(d);
+    is_kept = !instant_is_never(d->resolves->answer_until);
+    drive_unlock(d);
+  }
+}
+
+TEST(an_answer_between_two_attempts_is_for_the_next_one)
+{
+  int port, listener = listen_at("127.0.0.1", 0, &port), asked;
+  server_url server = place_of("between.test", port);
+  drive *d = drive_make(true);
+
+  names_set("between.test", "127.0.0.1");
+  asked = names_asked("between.test");
+  answer_between_attempts(d, &server);
+  (void)reach(d, 0, &server);
+  assert_int_equal(names_asked("between.test"), asked + 1);
+  (void)close(accept_one(listener));
+  wait_for_loss(d, 0);
+  (void)reach(d, 0, &server);                          /* it was used: asked again */
+  assert_int_equal(names_asked("between.test"), asked + 2);
+  answer_between_attempts(d, &server);
+  drive_lock(d);
+  d->resolves->answer_until = drive_now();             /* too old */
+  drive_unlock(d);
+  (void)reach(d, 0, &server);
+  assert_int_equal(names_asked("between.test"), asked + 4);
+  drive_lock(d);
+  assert_null(d->resolves);
+  drive_unlock(d);
+  d = drive_unmake(d);
+  (void)close(listener);
+}
+
+/* A search for a primary asks several hosts, each time on other links. */
+TEST(a_question_is_for_its_host_on_any_link)
+{
+  int port, listener = listen_at("127.0.0.1", 0, &port), old, new;
+  server_url dead = place_of("dead.test", port), server = place_of("alive.test", port);
+  drive *d = drive_make(true);
+
+  names_set("dead.test", "127.0.0.9");
+  names_set("alive.test", "127.0.0.1");
+  old = names_asked("dead.test");
+  new = names_asked("alive.test");
+  names_hold(true);
+  ask_and_give_up(d, 0, &dead);
+  ask_and_give_up(d, 1, &server);
+  for (int i = 0; i < 3; i++) {
+    lead_to(d, i % 2, &server);
+    lead_to(d, 1 - i % 2, &dead);
+    turn(d, 5);
+    assert_int_equal(names_waiting(), 2);
+    say(d, (effect){ .kind = EFFECT_DISCONNECT, .link = 0 });
+    say(d, (effect){ .kind = EFFECT_DISCONNECT, .link = 1 });
+  }
+  lead_to(d, 0, &server);
+  names_hold(false);
+  (void)wait_for(d, 0);
+  assert_int_equal(the_engine.heard[0].connected, 1);
+  assert_int_equal(the_engine.heard[1].connected, 0);
+  assert_int_equal(names_asked("alive.test"), new + 1);
+  d = drive_unmake(d);
+  while (names_waiting() > 0)
+    (void)poll(NULL, 0, 1);
+  assert_in_range(names_asked("dead.test"), old, old + 1);
   (void)close(listener);
 }
 
