@@ -6,7 +6,7 @@ from typing import (Any, Callable, Dict, Iterable, List, NamedTuple, Optional, T
 from dibs import callbacks
 from dibs._dibs import ffi, lib
 from dibs.call import Name, c_name, c_text, to_ms
-from dibs.errors import error_of, error_room, text_of
+from dibs.errors import ArgumentError, error_of, error_room, text_of
 from dibs.hold import OnChange, OnLost, Watch
 
 DIALECTS = {name[len('DIBS_DIALECT_'):].lower(): getattr(lib, name) for name in dir(lib)
@@ -218,12 +218,20 @@ class LockCall:
         return status
 
 
+def _not_negative(option: str, ms: int) -> int:
+    """In C, -1 ms means something else."""
+    if ms < 0:
+        raise ArgumentError('%s is %g s: it must not be negative' % (option, ms / 1000),
+                            lib.DIBS_ERR_ARGUMENT)
+    return ms
+
+
 def _report_ms(report: Union[float, str, None]) -> int:
     if report == 'off':
         return int(lib.DIBS_REPORT_OFF)
     if isinstance(report, str):
         raise ValueError("dibs: report is a number of seconds or 'off', not %r" % report)
-    return to_ms(report)
+    return _not_negative('report', to_ms(report))
 
 
 def _linger_ms(linger: Union[float, str, None]) -> int:
@@ -231,7 +239,7 @@ def _linger_ms(linger: Union[float, str, None]) -> int:
         return int(lib.DIBS_LINGER_AUTO)
     if isinstance(linger, str):
         raise ValueError("dibs: linger is a number of seconds or 'auto', not %r" % linger)
-    return to_ms(linger)
+    return _not_negative('linger', to_ms(linger))
 
 
 def _replicas(count: Union[int, str]) -> int:

@@ -281,6 +281,10 @@ def test_options_that_do_not_exist_are_named(client, name):
         client.lock(name, colour='red')
     with pytest.raises(ValueError, match="'auto'"):
         client.lock(name, linger='long')
+    with pytest.raises(dibs.ArgumentError, match='linger is -0.001 s'):
+        client.lock(name, linger=-0.001)        # -1 ms: automatic
+    with pytest.raises(dibs.ArgumentError, match='report is -0.001 s'):
+        dibs.Client('local:', report=-0.001)    # off
     with pytest.raises(ValueError, match="'majority'"):
         client.lock(name, min_replicas='all')
     with pytest.raises(TypeError, match='list'):

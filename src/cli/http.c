@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -171,7 +172,7 @@ static bool is_local_host(http_request *r)
   for (size_t i = 0; i < 3; i++) {
     size_t size = strlen(hosts[i]);
 
-    if (strncmp(host, hosts[i], size) == 0 && (host[size] == 0 || host[size] == ':'))
+    if (strncasecmp(host, hosts[i], size) == 0 && (host[size] == 0 || host[size] == ':'))
       return true;
   }
   return false;

@@ -239,8 +239,8 @@ static int check_operands(const command *c, const command_line *line, const opti
       return say_usage(c->name, "unexpected argument \"%s\": --multi has all names", shown);
     if (c->has_inner)
       return say_usage(c->name, "unexpected argument \"%s\"; put the command after --", shown);
-    return say_usage(c->name, "unexpected argument \"%s\"; usage: dibs %s %s", shown, c->name,
-                     c->operands);
+    return say_usage(c->name, "unexpected argument \"%s\"; usage: dibs %s%s%s", shown, c->name,
+                     c->operands[0] != 0 ? " " : "", c->operands);
   }
   return 0;
 }

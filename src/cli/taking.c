@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cli/durations.h"
 #include "cli/message.h"
 
 #define REPLICAS_MAX 100
@@ -110,8 +111,14 @@ int taking_check(const char *subcommand, taking_options *t, command_line *line)
   line->connection.note = t->note;
   /* A hard cap below the default lease shortens the lease; below a given one it is a
    * contradiction. */
-  if (t->max_hold_ms != 0 && t->max_hold_ms < t->ttl_ms)
-    return say_usage(subcommand, "--max-hold must not be shorter than --ttl");
+  if (t->max_hold_ms != 0 && t->max_hold_ms < t->ttl_ms) {
+    char max_hold[DURATION_SIZE], ttl[DURATION_SIZE];
+
+    duration_as_span(t->max_hold_ms, max_hold);
+    duration_as_span(t->ttl_ms, ttl);
+    return say_usage(subcommand, "--max-hold %s must not be shorter than --ttl %s", max_hold,
+                     ttl);
+  }
   if (t->ttl_ms == 0)
     t->ttl_ms = t->max_hold_ms != 0 && t->max_hold_ms < TTL_MS_DEFAULT ? t->max_hold_ms
                                                                        : TTL_MS_DEFAULT;

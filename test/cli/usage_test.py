@@ -118,6 +118,7 @@ def a_name_after_dashes_is_a_name_also_where_another_verb_has_a_command_there():
     contains(done.out, '"name":"-x"')
     contains(dibs('elect', 'break', '--yes', '--', '-x').err, '-x is free already')
     _mistake('elect', 'observe', '--', 'a', 'b', says='unexpected argument "b"')
+    _mistake('doctor', 'b', says='usage: dibs doctor\n')
     _mistake('elect', 'observe', 'a', '--', 'true', says='leave out the command')
     _mistake('elect', 'run', '--', 'true', says='missing NAME')
 
@@ -161,7 +162,8 @@ def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '-E', '-1', 'x', 'true', says='"-1"')
     _mistake('run', '--on-lost', 'WINCH', 'x', 'true', says=['"WINCH"', 'TERM HUP'])
     _mistake('run', '--progress', 'bar', 'x', 'true', says=['"bar"', 'auto plain json none'])
-    _mistake('run', '-t', '10s', '--max-hold', '5s', 'x', 'true', says='--max-hold must not')
+    _mistake('run', '-t', '10s', '--max-hold', '5s', 'x', 'true',
+             says='--max-hold 5.0s must not be shorter than --ttl 10.0s')
     done = dibs('run', '--status-file', '/no/such/dir/f', 'x', 'true')
     equal((done.code, done.out), (74, ''), done)
     contains(done.err, 'cannot write /no/such/dir/f: No such file')

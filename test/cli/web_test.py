@@ -70,6 +70,7 @@ def requests_are_judged_before_they_are_answered():
         policy = page.headers['Content-Security-Policy']
         contains(policy, "default-src 'none'; script-src 'self'")
         equal(_refusal(lambda: web.open('/', Host='evil.example')), 403)
+        equal(web.open('/', Host='LocalHost:80').status, 200)
         equal(_refusal(lambda: web.open('/none')), 404)
         equal(_refusal(lambda: urllib.request.urlopen(web.address + '/', data=b'x')), 405)
     with Web('--token', 'correct-horse') as web:

@@ -43,7 +43,7 @@ class Driven(Opened):
         if status not in (lib.DIBS_OK, lib.DIBS_ERR_WOULD_BLOCK):
             loop.remove_reader(descriptor)      # a forked child, or closed meanwhile
 
-    def in_loop(self, function: Callable[..., None], *arguments: Any) -> None:
+    def in_loop(self, function: Callable[..., object], *arguments: Any) -> None:
         """Runs it in the loop: at once, except in a callback of dibs_close() on another thread.
         After the end of the loop, nowhere."""
         if self._loop is None or self._loop.is_closed():
