@@ -21,6 +21,8 @@
 #define EVENTS_MAX 16
 #define TOGETHER_MAX 8         /* calls whose commands share a packet */
 #define HIDDEN_FOR SPAN_MS(10)
+#define SLEEP_MAX_MS 10000     /* an idle connection is pinged as often */
+#define CLOSED_NAP_MS 10
 /* For name resolution, OpenSSL and callbacks. musl gives 128 KiB, a low ulimit -s less. */
 #define STACK_SIZE_MIN ((size_t)512 * 1024)
 
@@ -130,11 +132,10 @@ void loop_timer_set(drive *d)
   (void)timerfd_settime(d->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void timer_rang(drive *d)
+static void clock_tick(drive *d)
 {
   instant now = drive_now();
 
-  loop_quiet(d->timer_fd);
   d->timer_at = INSTANT_NEVER;
   if (!instant_before(now, d->show_at))
     loop_show(d, false);
@@ -144,6 +145,36 @@ static void timer_rang(drive *d)
     d->alarm_at = INSTANT_NEVER;
     d->handler.alarm(d->handler.owner);
   }
+}
+
+static void timer_rang(drive *d)
+{
+  loop_quiet(d->timer_fd);
+  clock_tick(d);
+}
+
+/* For waits that the timer did not end. */
+static void clock_look(drive *d)
+{
+  if (!instant_before(drive_now(), d->timer_at))
+    clock_tick(d);
+}
+
+/* No sleep depends on descriptors alone: the program may have closed all that it does not know,
+ * as some do on their way to be a daemon. Then nothing can be sent or read, but calls end at their
+ * limits, leases by the clock, and the client can be closed. */
+static int sleep_ms(instant until)
+{
+  int ms = loop_ms_until(until);
+
+  return ms < 0 || ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : ms;
+}
+
+/* `count` of epoll_wait(). */
+static void nap_if_closed(int count)
+{
+  if (count < 0 && errno != EINTR)
+    (void)poll(NULL, 0, CLOSED_NAP_MS);
 }
 
 /* ---- sockets ---- */
@@ -245,15 +276,19 @@ static void *io_thread(void *data)
 
   (void)pthread_setname_np(pthread_self(), "dibs-io");
   (void)cancel_off();                    /* a program's allocator runs here */
-  for (;;) {
-    int count = epoll_wait(d->main_fd, events, EVENTS_MAX, d->together > 0 ? 1 : -1);
+  for (int ms = SLEEP_MAX_MS;;) {
+    int count = epoll_wait(d->main_fd, events, EVENTS_MAX, ms);
 
+    nap_if_closed(count);
     atomic_store(&d->reader_is_awake, true);
     drive_lock(d);
     if (d->must_stop)
       break;
+    if (count <= 0)
+      clock_look(d);
     main_events(d, events, count);
     finished(d);
+    ms = d->together > 0 ? 1 : sleep_ms(d->timer_at);
     drive_unlock(d);
   }
   drive_unlock(d);
@@ -327,20 +362,22 @@ void loop_lead(drive *d, instant until)
   d->leader_sleeps = true;
   drive_unlock(d);
   count = links_spin(d, h, events, until);
-  if (count == 0 && d->has_thread)
-    count = epoll_wait(d->links_fd, events, EVENTS_MAX, loop_ms_until(until));
-  else if (count == 0)
-    (void)poll(both, 2, loop_ms_until(until));
+  if (count == 0 && !d->has_thread) {
+    (void)poll(both, 2, sleep_ms(until));
+    count = epoll_wait(d->links_fd, events, EVENTS_MAX, 0);
+  } else if (count == 0) {
+    count = epoll_wait(d->links_fd, events, EVENTS_MAX, sleep_ms(until));
+  }
+  nap_if_closed(count);
   drive_stay_if_forked(d);
   atomic_store(&d->reader_is_awake, true);
   drive_lock(d);
   d->leader_sleeps = false;
-  if (!d->has_thread && !instant_before(drive_now(), d->timer_at))
+  if (count < 0)
+    clock_look(d);
+  else if (!d->has_thread && !instant_before(drive_now(), d->timer_at))
     timer_rang(d);                       /* spins that succeed do not poll it */
-  if (d->has_thread || count > 0)
-    links_events(d, events, count);
-  else
-    links_read(d);
+  links_events(d, events, count);
   drive_flush_all(d);
   atomic_store(&d->reader_is_awake, false);
 }
@@ -357,8 +394,11 @@ int drive_fd(const drive *d)
 static bool process_loop(drive *d)
 {
   struct epoll_event events[EVENTS_MAX];
+  int count = epoll_wait(d->main_fd, events, EVENTS_MAX, 0);
 
-  main_events(d, events, epoll_wait(d->main_fd, events, EVENTS_MAX, 0));
+  if (count < 0)
+    clock_look(d);
+  main_events(d, events, count);
   if (!drive_callbacks_run(d))
     return false;
   drive_flush(d);                       /* commands of the callbacks */

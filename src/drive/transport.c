@@ -62,6 +62,9 @@ void transport_blame(transport *t, const char *what, int fault)
   }
   text_add(&shown, ": ");
   text_add(&shown, errno_text(fault));
+  if (fault == EBADF)
+    text_add(&shown, "; the program has closed descriptors of this client: close the client "
+                     "before, and open it again");
 }
 
 static void watch_for(drive *d, transport *t, uint32_t events)

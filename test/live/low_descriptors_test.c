@@ -129,4 +129,75 @@ TEST(a_sandbox_leaves_0_1_and_2_free)
   run_without_stdio(use_a_sandbox);
 }
 
+/* ---- a program that closes all descriptors that it does not know ---- */
+
+static _Atomic int losses;
+
+static void lost(dibs_hold *hold, const dibs_loss *loss, void *data)
+{
+  (void)hold;
+  (void)loss;
+  (void)data;
+  losses++;
+}
+
+static bool is_lost(void *client)
+{
+  (void)dibs_process(client, NULL);
+  return losses == 1;
+}
+
+static void outlive_descriptors(const char *url, uint32_t flags)
+{
+  dibs_options o = live_options();
+  dibs_lock_options lock = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_client *c = NULL;
+  dibs_hold *hold = NULL;
+  dibs_status status;
+
+  losses = 0;
+  o.flags |= flags;
+  o.connect_timeout_ms = o.command_timeout_ms = 200;
+  o.close_timeout_ms = 200;
+  lock.on_lost = lost;
+  CHECK(dibs_open(url, &o, &c, NULL) == DIBS_OK);
+  CHECK(dibs_lock(c, "closed", &lock, &hold) == DIBS_OK);
+  CHECK(live_until(LIVE_LONG_MS, renewed_twice, c));
+  for (int fd = 3; fd < 256; fd++)
+    (void)close(fd);
+  CHECK(live_until(LIVE_LONG_MS, is_lost, c));
+  CHECK(dibs_release(hold) == DIBS_LOST);
+  lock.wait_ms = 200;
+  status = dibs_lock(c, "then", &lock, &hold);
+  CHECK(status == DIBS_ERR_UNREACHABLE || status == DIBS_UNKNOWN);
+  CHECK(dibs_client_error(c, 0, &error) == DIBS_OK);
+  CHECK(live_place() == LIVE_QUORUM ||
+        strstr(error.text, "has closed descriptors of this client") != NULL);
+  c = dibs_close(c);
+}
+
+static void outlive_with_threads(void)
+{
+  outlive_descriptors(live_url(), 0);
+}
+
+static void outlive_in_a_loop(void)
+{
+  outlive_descriptors(live_url(), DIBS_CLIENT_PROCESS_CALLBACKS);
+}
+
+static void outlive_without_threads(void)
+{
+  outlive_descriptors(live_url(), DIBS_CLIENT_NO_THREAD);
+}
+
+/* Calls end at their limits, a loss is told, and the client can be closed. */
+TEST(a_client_outlives_its_descriptors)
+{
+  run_without_stdio(outlive_with_threads);
+  run_without_stdio(outlive_in_a_loop);
+  run_without_stdio(outlive_without_threads);
+}
+
 RUN_TESTS(live_server_setup, live_server_teardown)
