@@ -331,7 +331,8 @@ TEST(a_child_of_an_observers_callback_returns_from_it)
   o.allocator = &slow;
   client = live_open_with(live_url(), &o);
   parent = getpid();
-  child = reports = 0;
+  child = 0;
+  reports = 0;
   live_expect_ok(dibs_observe(client, "job", fork_beside_a_release,
                               live_lock(client, "first", TTL_MS), NULL, &observer));
   while (status == DIBS_OK && reports == 0 && live_now_ms() < end) {
