@@ -281,7 +281,7 @@ bool drive_serve(drive *d) { return d->has_thread || d->waiting > 0 || d->is_ser
 /* What had come while nobody looked. */
 static void catch_up(drive *d)
 {
-  for (int i = 0; i < ENGINE_LINKS_MAX; i++)
+  for (int i = 0; i < engine_link_count(d->engine); i++)
     if (d->wires[i] != NULL)
       wire_served(d->wires[i]);
   sim_timer_set(d->process->sim, &d->timer, d->process->sim->now);

@@ -34,10 +34,17 @@ static inline uint64_t source_word(source kind, uint64_t number)
 }
 
 /* An event of `links` concerns a socket, or a name resolution, of a link. */
+enum { LINK_BITS = 10 };
+
 static inline uint64_t link_word(uint64_t number, int link)
 {
-  _Static_assert(ENGINE_LINKS_MAX <= 256, "a link's number has 8 bits in an event");
-  return number << 8 | (uint64_t)link;
+  _Static_assert(ENGINE_LINKS_MAX <= 1 << LINK_BITS, "a link fits into an event");
+  return number << LINK_BITS | (uint64_t)link;
+}
+
+static inline int link_of_word(uint64_t word)
+{
+  return (int)(word & ((1u << LINK_BITS) - 1));
 }
 
 typedef enum transport_state {

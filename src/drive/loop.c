@@ -181,8 +181,8 @@ static void nap_if_closed(int count)
 
 static void links_event(drive *d, const struct epoll_event *event)
 {
-  uint64_t number = event->data.u64 >> 8;
-  transport *t = transports_get(d, (int)(number & 0xff));     /* for sockets and files */
+  uint64_t word = event->data.u64 >> 8, number = word >> LINK_BITS;
+  transport *t = transports_get(d, link_of_word(word));       /* for sockets and files */
 
   switch ((source)(event->data.u64 & 0xff)) {
   case SOURCE_LEADER:
@@ -191,18 +191,18 @@ static void links_event(drive *d, const struct epoll_event *event)
       loop_quiet(d->leader_fd);
     break;
   case SOURCE_CANCELLER:
-    watched_event(d, number);
+    watched_event(d, word);
     break;
   case SOURCE_SOCKET:
     if (t != NULL)
-      transport_event(d, t, number >> 8, event->events);
+      transport_event(d, t, number, event->events);
     break;
   case SOURCE_RESOLVED:
-    resolve_event(d, number >> 8);
+    resolve_event(d, number);
     break;
   case SOURCE_FILES:
     if (t != NULL)
-      files_event(d, t, number >> 8);
+      files_event(d, t, number);
     break;
   case SOURCE_WAKE:
   case SOURCE_TIMER:

@@ -28,8 +28,9 @@
 
 typedef struct engine engine;
 
-/* Links are numbered from 0; a number is reused after its link has ended. */
-#define ENGINE_LINKS_MAX 256
+/* Links are numbered from 0; a number is reused after its link has ended. Two for each primary of
+ * a Cluster, three with min_replicas: enough for the 1 000 nodes that a Cluster may have. */
+#define ENGINE_LINKS_MAX 1024
 
 /* How long a waiting call goes on without a server: connect_timeout until a server has
  * replied once, then until its own limit; or always one of these. */

@@ -136,9 +136,10 @@ static bool courtesy(const struct peers *f, const resp_reply *r, char *out, size
 
 static void heard(struct peers *f, int link, const resp_reply *r)
 {
-  char out[1024] = "";
+  static char out[32768];
   int port = f->ports[link];
 
+  out[0] = 0;
   f->asked_for_map += peers_says(r, 0, "CLUSTER") && peers_says(r, 1, "SLOTS");
   f->scripts[port] += peers_says(r, 0, "EVALSHA") || peers_says(r, 0, "EVAL");
   if (!courtesy(f, r, out, sizeof(out)))

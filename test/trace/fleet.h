@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "script/script.h"
 
-#define FLEET_PORTS 16
+#define FLEET_PORTS 512
 
 struct peers {
   engine *engine;

@@ -19,6 +19,42 @@ static void do_as_asked(const struct peers *f, const resp_reply *r, char *out, s
     snprintf(out, size, ":1\r\n");
 }
 
+/* ---- many primaries ---- */
+
+enum { PRIMARIES = 400, NAMES = 4000 };
+
+static void one_of_many(struct peers *f, int port, const resp_reply *r, char *out, size_t size)
+{
+  int used;
+
+  (void)port;
+  if (!peers_says(r, 0, "CLUSTER")) {
+    do_as_asked(f, r, out, size);
+    return;
+  }
+  used = snprintf(out, size, "*%d\r\n", PRIMARIES);
+  for (int i = 0; i < PRIMARIES; i++)
+    used += snprintf(out + used, size - (size_t)used,
+                     "*3\r\n:%d\r\n:%d\r\n*2\r\n$1\r\nh\r\n:%d\r\n", i * 16384 / PRIMARIES,
+                     (i + 1) * 16384 / PRIMARIES - 1, i + 1);
+}
+
+TEST(each_of_400_primaries_is_reached)
+{
+  struct peers *f = peers_new("redis+cluster://h:1", one_of_many);
+
+  for (int i = 0; i < NAMES; i++) {
+    char name[8];
+
+    snprintf(name, sizeof(name), "n%d", i);
+    peers_lock(f, name, NULL);
+  }
+  peers_pass(f, 10);
+  for (int port = 1; port <= PRIMARIES; port++)
+    assert_true(f->scripts[port] > 0);
+  peers_free(f);
+}
+
 /* ---- MOVED, ASK ---- */
 
 static void moved_to_2(struct peers *f, int port, const resp_reply *r, char *out, size_t size)
