@@ -32,7 +32,7 @@ TEST(an_unanswered_handshake_times_out)
   expect_nothing(&f);
   pass(&f, 1);
   link_tick(f.link, f.now);
-  expect_fault(&f, DIBS_ERR_UNREACHABLE, "no answer within 2000 ms");
+  expect_fault(&f, DIBS_ERR_UNREACHABLE, "no answer within 2000 ms (command_timeout)");
   fixture_end(&f);
 }
 
