@@ -121,7 +121,8 @@ void link_fault(link *l, dibs_status status)
 dibs_status link_opened(link *l, instant now)
 {
   link_closed(l);
-  l->reader = resp_reader_new(&l->memory, RESP_LIMITS_DEFAULT);
+  l->reader = resp_reader_new(&l->memory, l->role == LINK_SCOUT ? RESP_LIMITS_OF_MAPS
+                                                                : RESP_LIMITS_DEFAULT);
   l->state = LINK_GREETING;
   l->is_rekeyed = false;
   if (l->reader == NULL || !link_greet(l, now)) {

@@ -43,6 +43,8 @@ typedef struct resp_limits {
 } resp_limits;
 
 #define RESP_LIMITS_DEFAULT ((resp_limits){ 8, 16384, 2u << 20 })
+/* For the map of a Cluster: 1 000 nodes; or each slot a range of its own, with three nodes. */
+#define RESP_LIMITS_OF_MAPS ((resp_limits){ 8, 524288, 8u << 20 })
 
 typedef struct resp_reader resp_reader;
 

@@ -38,6 +38,37 @@ TEST(a_scout_proves_its_peer_by_ping_and_selects_nothing)
   fixture_end(&f);
 }
 
+enum { MAP_ELEMENTS = 300000 };
+
+static void says_a_long_map(fixture *f)
+{
+  static char map[MAP_ELEMENTS * 4 + 16];
+  int used = snprintf(map, sizeof(map), "*%d\r\n", MAP_ELEMENTS);
+
+  for (int i = 0; i < MAP_ELEMENTS; i++)
+    used += snprintf(map + used, sizeof(map) - (size_t)used, ":1\r\n");
+  assert_int_equal(send_words(f, "MAP", 4), DIBS_OK);
+  peer_says(f, map);
+}
+
+/* The map of a Cluster has up to 18 elements for each of 16384 ranges. */
+TEST(a_scout_takes_a_longer_answer_than_other_links)
+{
+  fixture f;
+
+  fixture_begin(&f, LINK_SCOUT);
+  fixture_make_ready(&f);
+  says_a_long_map(&f);
+  expect_event(&f, LINK_EVENT_ANSWER);
+  resp_reply_free(f.event.reply);
+  fixture_end(&f);
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  says_a_long_map(&f);
+  expect_fault(&f, DIBS_ERR_PROTOCOL, "more elements than 16384");
+  fixture_end(&f);
+}
+
 TEST(an_inbox_without_a_channel_proves_its_peer_by_ping)
 {
   fixture f;
