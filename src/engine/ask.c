@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#define IN_FRONT_MAX 2048        /* requests under way: after more, the reply would be overdue */
+
 bool ask_init(engine *e, ask *a, const request *command)
 {
   request_init(&a->command, &e->memory);
@@ -130,10 +132,18 @@ void ask_done(ask *a, dibs_status status, const char *words)
   words_set(a, words);
 }
 
+static bool send_on(engine *e, connection *c, const ask *a, instant now)
+{
+  if (link_unanswered(c->link) >= IN_FRONT_MAX)
+    return false;
+  return a->asking != NULL
+           ? connection_send_asking(e, c, &a->command, a->id | TAG_ASKS, now)
+           : connection_send(e, c, &a->command, a->id | TAG_ASKS, now);
+}
+
 void ask_send(engine *e, ask *a, instant now)
 {
   server *s;
-  bool is_sent;
 
   if (a->state != ASK_OPEN || instant_before(now, a->try_at))
     return;
@@ -141,10 +151,7 @@ void ask_send(engine *e, ask *a, instant now)
   if (!server_is_ready(s))
     return;
   ask_limit_set(e, a, s, now);
-  is_sent = a->asking != NULL
-              ? connection_send_asking(e, s->commands, &a->command, a->id | TAG_ASKS, now)
-              : connection_send(e, s->commands, &a->command, a->id | TAG_ASKS, now);
-  if (!is_sent) {
+  if (!send_on(e, s->commands, a, now)) {
     a->try_at = instant_add(now, SPAN_MS(10));
     return;
   }

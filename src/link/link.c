@@ -289,6 +289,7 @@ void link_tick(link *l, instant now)
     return;
   }
   t = text_over(l->fault_text, sizeof(l->fault_text));
-  text_format(&t, "no answer within %" PRId64 " ms (command_timeout)", span_to_ms(l->answer_timeout));
+  text_format(&t, "no answer within %" PRId64 " ms (command_timeout)",
+              span_to_ms(l->answer_timeout));
   link_fault(l, DIBS_ERR_UNREACHABLE);
 }

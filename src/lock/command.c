@@ -8,9 +8,17 @@
  * thousand due together, as after a reconnect, neither block the server for other clients
  * nor make the last reply look overdue. */
 #define RENEW_CALLS_MAX 16
+/* Others under way at once. More would not be answered sooner, but each renewal waits for them,
+ * and the reply to the last one would look overdue. */
+#define NAME_CALLS_MAX 512
 #define DOUBT_MIN SPAN_MS(200)    /* a renewal without a reply: the link is doubtful */
 
 /* ---- calls: sent and not answered ---- */
+
+static bool is_for_name(call_kind kind)
+{
+  return kind != CALL_RENEW && kind != CALL_ACKS;
+}
 
 call *call_new(route *r, call_kind kind, size_t renewals)
 {
@@ -27,6 +35,7 @@ call *call_new(route *r, call_kind kind, size_t renewals)
   c->kind = kind;
   c->route = r;
   r->renew_calls += kind == CALL_RENEW;
+  r->name_calls += is_for_name(kind);
   DL_PREPEND(r->calls, c);
   return c;
 }
@@ -38,6 +47,7 @@ void call_free(lock_table *t, call *c)
   DL_DELETE(r->calls, c);
   slots_remove(&t->call_slots, c->id);
   r->renew_calls -= c->kind == CALL_RENEW;
+  r->name_calls -= is_for_name(c->kind);
   mem_free(&t->memory, c->orphan);
   mem_free(&t->memory, c);
 }
@@ -218,7 +228,7 @@ static bool next_due(route *r, request *out, lock_command *ret, instant now)
   lease *l;
   call *c;
 
-  while ((l = take_due(r)) != NULL) {
+  while (r->name_calls < NAME_CALLS_MAX && (l = take_due(r)) != NULL) {
     if (!has_command(l)) {
       lease_forget_if_unused(l);
       continue;
@@ -332,7 +342,7 @@ static bool next_orphan(route *r, request *out, lock_command *ret, instant now)
   call *c;
   bool sent;
 
-  if (s == NULL || (c = call_new(r, CALL_STRAY, 0)) == NULL)
+  if (s == NULL || r->name_calls >= NAME_CALLS_MAX || (c = call_new(r, CALL_STRAY, 0)) == NULL)
     return false;
   sent = wire_orphan(r, out, s, now);
   out->carries_text = true;              /* after NOSCRIPT no name would repeat it */

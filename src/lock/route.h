@@ -56,7 +56,7 @@ struct route {
   channel *first_channel, *last_channel;   /* to subscribe or unsubscribe */
   lease *first_ack, *last_ack;   /* ACKING */
   call *calls;
-  size_t renew_calls;            /* of them, renewals */
+  size_t renew_calls, name_calls;      /* of them: renewals; others, but for acks */
   orphan *orphans; size_t orphan_count;
   bool is_up, inbox_is_up, wants_inbox, wants_acks;
   bool link_is_doubtful, inbox_has_no_subscriber;

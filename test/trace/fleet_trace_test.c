@@ -2,7 +2,10 @@
 /* Stories with many servers: MOVED, ASK, maps that are wrong or not whole, primaries that
  * refuse. The slot of x is 16287, that of y 12222. */
 #include "tests.h"
+#include "base/plain_memory.h"
 #include "fleet.h"
+
+static const memory plain = PLAIN_MEMORY;
 
 static void grant(const struct peers *f, char *out, size_t size)
 {
@@ -39,19 +42,59 @@ static void one_of_many(struct peers *f, int port, const resp_reply *r, char *ou
                      (i + 1) * 16384 / PRIMARIES - 1, i + 1);
 }
 
+static void lock_number(struct peers *f, int i)
+{
+  char name[8];
+
+  snprintf(name, sizeof(name), "n%d", i);
+  peers_lock(f, name, NULL);
+}
+
 TEST(each_of_400_primaries_is_reached)
 {
   struct peers *f = peers_new("redis+cluster://h:1", one_of_many);
 
-  for (int i = 0; i < NAMES; i++) {
-    char name[8];
-
-    snprintf(name, sizeof(name), "n%d", i);
-    peers_lock(f, name, NULL);
-  }
+  for (int i = 0; i < NAMES; i++)
+    lock_number(f, i);
   peers_pass(f, 10);
   for (int port = 1; port <= PRIMARIES; port++)
     assert_true(f->scripts[port] > 0);
+  peers_free(f);
+}
+
+/* ---- many requests ---- */
+
+static int unanswered;
+
+static void answer_none(struct peers *f, int port, const resp_reply *r, char *out, size_t size)
+{
+  (void)f;
+  (void)port;
+  (void)r;
+  (void)out;
+  (void)size;
+  unanswered++;
+}
+
+/* A burst would take longer than command_timeout: the connection would be given up many times, and
+ * renewals would wait. */
+TEST(a_burst_is_not_sent_at_once)
+{
+  const resp_argument words[] = { RESP_TEXT("SET"), RESP_TEXT("key"), RESP_TEXT("value") };
+  struct peers *f = peers_new("redis://h:1", answer_none);
+  request command;
+
+  unanswered = 0;
+  for (int i = 0; i < NAMES; i++)
+    lock_number(f, i);
+  assert_in_range(unanswered, 500, 600);
+  request_init(&command, &plain);
+  assert_true(request_command(&command, words, 3));
+  for (int i = 0; i < NAMES; i++)
+    engine_send(f->engine, &command, INSTANT_NEVER, f->now);
+  request_deinit(&command);
+  peers_pass(f, 10);
+  assert_in_range(unanswered, 2000, 2100);
   peers_free(f);
 }
 
