@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/epoll.h>
+#include <utlist.h>
 
 #include "base/plain_memory.h"
 #include "drive/internal.h"
@@ -62,11 +63,7 @@ static void unwatch(const drive *d, const resolve *r)
 /* Its thread may go on. */
 static void resolve_end(drive *d, resolve *r)
 {
-  resolve **at = &d->resolves;
-
-  while (*at != r)
-    at = &(*at)->next;
-  *at = r->next;
+  LL_DELETE(d->resolves, r);
   unwatch(d, r);
   (void)errand_let_go(&r->errand);
 }
@@ -84,8 +81,7 @@ static resolve *resolve_begin(drive *d, transport *t)
   r->answer_until = INSTANT_NEVER;
   if (!errand_begin(&r->errand, "dibs-resolve", resolve_run, resolve_free))
     return NULL;
-  r->next = d->resolves;
-  d->resolves = r;
+  LL_PREPEND(d->resolves, r);
   r->number = socket_watch(d, t->link, r->errand.fd, SOURCE_RESOLVED, EPOLLIN);
   if (r->number != 0)
     return r;
@@ -100,11 +96,10 @@ static bool is_for(const resolve *r, const place *p)
 
 resolve *resolve_ask(drive *d, transport *t)
 {
-  resolve *found = NULL, *next;
+  resolve *found = NULL, *r, *next;
   instant now = drive_now();
 
-  for (resolve *r = d->resolves; r != NULL; r = next) {
-    next = r->next;
+  LL_FOREACH_SAFE(d->resolves, r, next) {
     if (!instant_before(now, r->answer_until))
       resolve_end(d, r);
     else if (is_for(r, &t->place))
@@ -144,10 +139,9 @@ resolve *resolve_leave(resolve *r)
 
 void resolve_event(drive *d, uint64_t number)
 {
-  resolve *r = d->resolves;
+  resolve *r;
 
-  while (r != NULL && r->number != number)
-    r = r->next;
+  LL_SEARCH_SCALAR(d->resolves, r, number, number);
   if (r == NULL)
     return;
   if (r->asker != NULL) {

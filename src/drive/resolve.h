@@ -20,7 +20,7 @@ struct transport;
 
 typedef struct resolve {
   errand errand;
-  struct resolve *next;       /* of the drive */
+  struct resolve *next;       /* of the drive, utlist */
   struct transport *asker;    /* NULL: its attempt has ended */
   uint64_t number;            /* as a source of events */
   instant answer_until;       /* the answer came without an asker; never: there is none yet */

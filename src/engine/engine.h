@@ -29,7 +29,7 @@
 typedef struct engine engine;
 
 /* Links are numbered from 0; a number is reused after its link has ended. Two for each primary of
- * a Cluster, three with min_replicas: enough for the 1 000 nodes that a Cluster may have. */
+ * a Cluster, three with min_replicas: enough for 500 primaries, or 335. */
 #define ENGINE_LINKS_MAX 1024
 
 /* How long a waiting call goes on without a server: connect_timeout until a server has
