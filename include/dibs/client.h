@@ -320,6 +320,8 @@ typedef struct dibs_options {
  *          parent keeps its holds; dibs_close() there only frees memory. The child keeps no
  *          connection of the parent: a waiter that is killed is passed over, also while its child
  *          lives. (Not in a child that a signal handler forked inside a call of the library.)
+ * Copies   of a machine or process with an open client (a snapshot restored twice) are one client
+ *          to the server, and all granted what one of them holds: close it before the snapshot.
  * Source   doc/guide/first-lock.md, doc/guide/threads.md, doc/design/architecture.md.
  * Since    0.1; `error` since 0.6 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(

@@ -153,6 +153,8 @@ void client_unlook(client_record *c);
 /* Inside a call. DIBS_OK: the mutex is held, and client_leave() must follow. */
 dibs_status client_enter(client_record *c, bool blocks);
 void client_leave(client_record *c);
+/* drive_callbacks_prepare(), and notes why not. Mutex held. */
+dibs_status client_callbacks(client_record *c);
 /* Passes the earlier of the client's two alarms to the drive; mutex held. */
 void client_alarm_set(client_record *c);
 void client_alarm(void *client);

@@ -71,6 +71,15 @@ dibs_status client_enter(client_record *c, bool blocks)
   return DIBS_OK;
 }
 
+dibs_status client_callbacks(client_record *c)
+{
+  dibs_status status = drive_callbacks_prepare(c->drive);
+
+  if (status == DIBS_OK)
+    return status;
+  return client_fault(c, status, "the thread dibs-callback" THREAD_REFUSED);
+}
+
 void client_leave(client_record *c)
 {
   c->calls--;

@@ -334,7 +334,7 @@ dibs_status dibs_release_async(dibs_hold *hold, dibs_release_callback callback, 
     return status;
   cl = in.claim;
   if (callback != NULL)
-    status = drive_callbacks_prepare(in.client->drive);
+    status = client_callbacks(in.client);
   if (status == DIBS_OK) {
     cl->release_job = (drive_job){ .run = release_run, .finish = release_finish };
     cl->on_release = callback;

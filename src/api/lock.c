@@ -273,7 +273,7 @@ static dibs_status lock_blocking(client_record *c, lock_call *call,
     return status;
   }
   if (wants_callbacks(call))
-    status = drive_callbacks_prepare(c->drive);
+    status = client_callbacks(c);
   if (status == DIBS_OK)
     status = claim_begin(cl, call);
   if (status == DIBS_OK)
@@ -327,7 +327,7 @@ static dibs_status lock_start(claim *cl, lock_call *call, dibs_request **ret_req
 {
   client_record *c = cl->client;
   dibs_request *pending = handle_value(cl->request);
-  dibs_status status = drive_callbacks_prepare(c->drive);
+  dibs_status status = client_callbacks(c);
 
   if (status == DIBS_OK)
     status = claim_begin(cl, call);

@@ -285,7 +285,7 @@ static dibs_status log_set(client_record *c, log_sink *s)
   if (status != DIBS_OK)
     return status;
   if (s != NULL)
-    status = drive_callbacks_prepare(c->drive);
+    status = client_callbacks(c);
   if (status == DIBS_OK)
     sink_replace(c, s);
   client_leave(c);

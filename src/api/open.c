@@ -193,7 +193,10 @@ static dibs_status drive_make(client_record *c, const opening *o)
   status = drive_new(&s, &c->drive, o->why);
   if (status != DIBS_OK || c->on_event == NULL)
     return status;
-  return drive_callbacks_prepare(c->drive);
+  status = drive_callbacks_prepare(c->drive);
+  if (status != DIBS_OK)
+    text_add(o->why, "the thread dibs-callback" THREAD_REFUSED);
+  return status;
 }
 
 /* Locks that other machines do not see must be reported. */

@@ -330,7 +330,7 @@ dibs_status wait_blocking(wait *w, const wait_plan *plan)
 /* Mutex held. */
 static dibs_status start_async(wait *w, const wait_plan *plan)
 {
-  dibs_status status = drive_callbacks_prepare(w->client->drive);
+  dibs_status status = client_callbacks(w->client);
 
   if (status == DIBS_OK)
     status = begin(w, plan);
@@ -381,7 +381,7 @@ dibs_status wait_start(wait *w)
   if (status != DIBS_OK)
     return status;
   w->is_observer = true;
-  status = drive_callbacks_prepare(c->drive);
+  status = client_callbacks(c);
   if (status == DIBS_OK)
     status = begin(w, &for_ever);
   drive_flush(c->drive);

@@ -153,7 +153,8 @@ static void name_ask(drive *d, transport *t)
   engine_resolving(d->engine, t->link, true);
   t->dial.question = resolve_ask(d, t);
   if (t->dial.question == NULL)
-    transport_fail(d, t, DIBS_ERR_SYSTEM, "no thread or descriptor left to resolve a name");
+    transport_fail(d, t, DIBS_ERR_SYSTEM, "no thread or descriptor left to resolve its host name; "
+                                          "see ulimit -u and ulimit -n");
   else if (resolve_is_answered(t->dial.question))
     dial_resolved(d, t);
 }

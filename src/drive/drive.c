@@ -141,7 +141,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
   }
   status = loop_start(d);
   if (status != DIBS_OK) {
-    text_add(why, "the thread dibs-io cannot be started");
+    text_add(why, "the thread dibs-io" THREAD_REFUSED);
     goto fail;
   }
   drive_list(d);

@@ -172,7 +172,13 @@ typedef struct drive_job {
   bool is_queued;                           /* then it must not be queued again; jobs.h */
 } drive_job;
 
-/* Makes sure that jobs can run; call it before an operation that ends with a job. */
+/* What to look at when a thread is refused; follows its name. */
+#define THREAD_REFUSED \
+  " cannot be started: too many processes, or no memory for its stack; see the limits of this " \
+  "process (ulimit -u, ulimit -v) and of its container (pids.max)"
+
+/* Makes sure that jobs can run; call it before an operation that ends with a job.
+ * DIBS_ERR_SYSTEM: the thread dibs-callback is refused. */
 dibs_status drive_callbacks_prepare(drive *d);
 void drive_call_later(drive *d, drive_job *job);             /* mutex held; cannot fail */
 bool drive_call_withdraw(drive *d, drive_job *job);          /* false: it runs or has run */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/low_descriptors_test.c - a program without stdin, stdout and stderr: the library uses
- * none of their numbers, and what the program puts there later does no harm. */
+ * none of their numbers, and what the program puts there later does no harm. Closed descriptors,
+ * and threads that the system refuses. */
 #include "tests.h"
 
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,6 +201,51 @@ TEST(a_client_outlives_its_descriptors)
   run_without_stdio(outlive_with_threads);
   run_without_stdio(outlive_in_a_loop);
   run_without_stdio(outlive_without_threads);
+}
+
+/* ---- a process that may start no thread ---- */
+
+static void on_lock(const dibs_error *error, dibs_hold *hold, void *data)
+{
+  (void)error;
+  (void)hold;
+  (void)data;
+}
+
+static void check_advice(const char *text, const char *thread)
+{
+  CHECK(strstr(text, thread) != NULL && strstr(text, "ulimit -u") != NULL);
+}
+
+/* Root may always start threads; so this is a user without rights afterwards. */
+static void start_no_thread(void)
+{
+  dibs_options o = live_options();
+  dibs_lock_options lock = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct rlimit none = { 0, 0 };
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_client *c = NULL, *late = NULL;
+  dibs_hold *hold = NULL;
+
+  CHECK(dibs_open(live_url(), &o, &c, NULL) == DIBS_OK);
+  CHECK(setrlimit(RLIMIT_NPROC, &none) == 0);
+  CHECK(geteuid() != 0 || setuid(65534) == 0);
+  lock.on_lost = lost;
+  CHECK(dibs_lock(c, "threads", &lock, &hold) == DIBS_ERR_SYSTEM && hold == NULL);
+  CHECK(dibs_client_error(c, 0, &error) == DIBS_OK);
+  check_advice(error.text, "dibs-callback");
+  CHECK(dibs_lock_async(c, "threads", NULL, on_lock, NULL, NULL) == DIBS_ERR_SYSTEM);
+  CHECK(dibs_open(live_url(), &o, &late, &error) == DIBS_ERR_SYSTEM && late == NULL);
+  check_advice(error.text, "dibs-io");
+  o.flags |= DIBS_CLIENT_NO_THREAD;
+  CHECK(dibs_open(live_url(), &o, &late, NULL) == DIBS_OK);
+  late = dibs_close(late);
+  c = dibs_close(c);
+}
+
+TEST(a_thread_that_is_refused_is_named)
+{
+  run_without_stdio(start_no_thread);
 }
 
 RUN_TESTS(live_server_setup, live_server_teardown)
