@@ -360,14 +360,24 @@ static bool is_elsewhere(resp_fault fault)
   return fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK || fault == RESP_FAULT_NO_SLOT;
 }
 
+/* A script may fail in its middle, after it has granted or ended the lease. A full server or one
+ * without its replicas refuses the first write of an ask, and with it the whole. */
+static bool may_be_half_done(const call *c, const resp_node *error, resp_fault fault)
+{
+  bool is_of_one_command = fault == RESP_FAULT_DENIED || fault == RESP_FAULT_WRONG_TYPE ||
+                           fault == RESP_FAULT_OTHER;
+
+  return resp_fault_in_script(error->bytes, error->size) &&
+         (c->kind == CALL_RELEASE || (c->kind == CALL_ACQUIRE && is_of_one_command));
+}
+
 static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *error,
                             instant now)
 {
   resp_fault fault = resp_fault_of(error->bytes, error->size);
 
   keep_words(t, error);
-  /* A script that ends in the middle of a release may have ended the lease. */
-  if (l != NULL && (c->kind != CALL_RELEASE || !resp_fault_in_script(error->bytes, error->size)))
+  if (l != NULL && !may_be_half_done(c, error, fault))
     call_not_executed(l, c);
   if (is_elsewhere(fault) && t->settings.slots != NULL)
     return redirected(t, c, l, error, fault, now);

@@ -39,6 +39,32 @@ TEST(each_refusal_has_its_own_status)
   refused_with("-ERR something else", "failed a DIBS_ERR_SERVER");
 }
 
+#define IN_SCRIPT " script: f1c54cde5ac53dfa09ba9c1f43d6e0fe5b8d6c0a, on @user_script:40."
+
+/* The script made the lease, and was not permitted to set its end. */
+TEST(an_ask_that_failed_inside_its_script_is_cancelled)
+{
+  static const char *const errors[][2] = {
+    { "-NOPERM User u has no permissions to run the 'pexpire' command" IN_SCRIPT,
+      "failed a DIBS_ERR_DENIED" },
+    { "-WRONGTYPE Operation against a key" IN_SCRIPT, "failed a DIBS_ERR_WRONG_TYPE" },
+    { "-ERR value is not an integer or out of range" IN_SCRIPT, "failed a DIBS_ERR_SERVER" },
+  };
+
+  for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+    struct peer *p = asked((struct wish){ 0 });
+
+    peer_answer(p, "%s", errors[i][0]);
+    peer_expect_told(p, errors[i][1]);
+    peer_serve(p, "cancel 1", "1");
+    peer_advance_ms(p, 60000);
+    peer_expect_nothing(p);
+    peer_free(p);
+  }
+  refused_with("-OOM command not allowed" IN_SCRIPT, "failed a DIBS_ERR_REFUSED");
+  refused_with("-MISCONF Redis is configured to save" IN_SCRIPT, "failed a DIBS_ERR_REFUSED");
+}
+
 TEST(no_script_is_answered_with_the_text)
 {
   struct peer *p = asked((struct wish){ 0 });
