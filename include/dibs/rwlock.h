@@ -34,7 +34,8 @@ extern "C" {
  * server learns it by one script in the background. Releasing a write hold while the same
  * owner still reads has the same effect. DIBS_OK also for a read hold.
  * Returns  DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE, DIBS_ERR_FORKED,
- *          DIBS_ERR_ARGUMENT (not a hold of a read/write lock; nested write holds).
+ *          DIBS_ERR_ARGUMENT (not a hold of a read/write lock; nested write holds),
+ *          DIBS_ERR_UNSUPPORTED (dialect redisson: more than 30 s of a fixed lease are left).
  * Thread   any; never blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_downgrade(dibs_hold *hold);
 

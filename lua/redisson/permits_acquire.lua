@@ -62,19 +62,24 @@ if free < wanted then
   return { mode == 't' and 4 or 3, now, left, left, lease, 0, 0, 0 }
 end
 
-redis.call('DECRBY', key, wanted)
+-- Takes nothing: what a user may not do, or a full server refuses, is refused here. Permits are
+-- counted when they are noted, so that an error between leaves none that nobody has.
+redis.call('DECRBY', key, 0)
 if kind == 'u' then
   redis.call('SET', KEYS[4], wanted, 'PX', taken_ms)
+  redis.call('DECRBY', key, wanted)
   return { 1, now, for_ever_ms, for_ever_ms, token, wanted }
 end
 local deadline = string.format('%.0f', now_ms + ttl)
+local added = 0           -- of an ask that comes again some may be there
 for from = 0, wanted - 1, permits_step do
   local pairs_of = {}
   for i, id in ipairs(permit_ids(first, from, math.min(permits_step, wanted - from))) do
     pairs_of[2 * i - 1], pairs_of[2 * i] = deadline, id
   end
-  redis.call('ZADD', timeout, unpack(pairs_of))
+  added = added + redis.call('ZADD', timeout, unpack(pairs_of))
 end
+redis.call('DECRBY', key, added)
 local left = redis.call('PTTL', key)
 if left > 0 then
   redis.call('PEXPIRE', timeout, left)

@@ -70,6 +70,25 @@ static dibs_status units_check(client_record *c, const lock_spec *spec)
                             spec->units, most);
 }
 
+/* What is renewed has a lease that no peer shortens. A fixed one has the length that was asked for.
+ * A fixed lease of a writer may have any length, since dibs_downgrade() refuses a long one. */
+static dibs_status readers_check(client_record *c, lock_spec *spec)
+{
+  const dialect_traits *traits = &c->names.dialect->traits;
+  span most = span_ms(traits->readers_ttl_ms);
+
+  if (most.ns == 0 || spec->ttl.ns <= most.ns || (spec->is_fixed && !spec->reads))
+    return DIBS_OK;
+  if (spec->is_fixed)
+    return client_refuse_with(c, DIBS_ERR_UNSUPPORTED,
+                              "a fixed lease to read of the dialect %s is at most %" PRId32
+                              " ms, as the watchdog of another reader may shorten it; it is %"
+                              PRId64 " ms; %s", traits->name, traits->readers_ttl_ms,
+                              span_to_ms(spec->ttl), traits->guide);
+  spec->ttl = most;
+  return DIBS_OK;
+}
+
 /* Whether the dialect of this client has this kind of lock. */
 static dibs_status dialect_check(client_record *c, lock_call *call)
 {
@@ -83,8 +102,9 @@ static dibs_status dialect_check(client_record *c, lock_call *call)
     return native_check(c, "elections");
   if (kind_has_permits(spec->kind))
     return traits->has_shares ? units_check(c, spec) : native_check(c, "permits");
-  return kind_is_exclusive(spec->kind) || traits->has_shares
-           ? DIBS_OK : native_check(c, "read/write locks");
+  if (kind_is_exclusive(spec->kind))
+    return DIBS_OK;
+  return traits->has_shares ? readers_check(c, spec) : native_check(c, "read/write locks");
 }
 
 dibs_status name_check(client_record *c, const void *name, size_t size)

@@ -88,7 +88,8 @@ static bool share_renew_encode(const client_record *c, request *out, const token
 {
   /* A token does not show the mode of its lease; 'w' keeps the mode. */
   share_renew_item item = { .name = p->names[0].name, .name_size = p->names[0].size,
-                            .lease = &p->lease, .ttl_ms = ttl_ms, .mode = 'w' };
+                            .lease = &p->lease, .ttl_ms = ttl_ms, .mode = 'w',
+                            .is_of_token = true };
 
   return c->names.dialect->share_renew(&c->names, out, &item, 1, estimate_us);
 }

@@ -301,6 +301,7 @@ typedef struct share_renew_item {
   int64_t ttl_ms;           /* 0: not lengthened */
   char mode;                /* the wanted mode: 'r' on a write lease downgrades it */
   uint64_t units;           /* permits of the lease; 0: not known */
+  bool is_of_token;         /* its kind is not known, and `mode` is 'w' */
 } share_renew_item;
 
 /* native_renew_answer(), native_renew_server_us(). */

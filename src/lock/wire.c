@@ -311,7 +311,7 @@ static bool shared_renew(const route *r, request *out, lease *const *names, size
   for (size_t i = 0; i < count; i++)
     items[i] = (share_renew_item){ names[i]->bytes, names[i]->size, &names[i]->term.id,
                                    wire_ms(renewal_ttl(names[i], now)), names[i]->mode,
-                                   names[i]->term.units };
+                                   names[i]->term.units, .is_of_token = false };
   return p->dialect->share_renew(p, out, items, count, estimate(r, now));
 }
 

@@ -319,6 +319,41 @@ TEST(who_reads_on_decides_when_it_ends)
   assert_in_range(number("PTTL %s", "ends"), 1, SOON_MS);
 }
 
+/* The watchdog of a Java reader sets the end of all of them: to 30 s, unless it is told otherwise. */
+TEST(a_lease_to_read_is_never_longer_than_java_s_watchdog_makes_it)
+{
+  dibs_lock_options o = live_lock_options(4 * TTL_MS, LIVE_LONG_MS);
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT;
+  dibs_hold *hold = NULL;
+
+  live_expect(a, dibs_acquire(a, DIBS_READ("dog"), &o, &hold), DIBS_OK);
+  live_expect_ok(dibs_hold_get_info(hold, &info));
+  assert_in_range(info.valid_ms, SOON_MS, 30000);
+  assert_in_range(number("PTTL %s", "dog"), SOON_MS, 30000);
+  give(a, hold);
+  live_expect(a, dibs_acquire(a, DIBS_WRITE("dog"), &o, &hold), DIBS_OK);
+  live_expect(a, dibs_downgrade(hold), DIBS_OK);
+  live_expect_ok(dibs_hold_get_info(hold, &info));
+  assert_in_range(info.valid_ms, SOON_MS, 30000);
+  give(a, hold);
+}
+
+TEST(a_fixed_lease_to_read_is_not_shortened_in_silence)
+{
+  dibs_lock_options o = live_lock_options(4 * TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  o.flags = DIBS_LOCK_FIXED;
+  live_expect(a, dibs_acquire(a, DIBS_READ("fixed"), &o, &hold), DIBS_ERR_UNSUPPORTED);
+  live_expect(a, dibs_acquire(a, DIBS_WRITE("fixed"), &o, &hold), DIBS_OK);
+  live_expect(a, dibs_downgrade(hold), DIBS_ERR_UNSUPPORTED);
+  assert_in_range(number("PTTL %s", "fixed"), 4 * TTL_MS - SOON_MS, 4 * TTL_MS);
+  give(a, hold);
+  o.ttl_ms = TTL_MS;
+  live_expect(a, dibs_acquire(a, DIBS_READ("fixed"), &o, &hold), DIBS_OK);
+  give(a, hold);
+}
+
 TEST(a_reader_who_died_does_not_keep_it_when_the_last_one_leaves)
 {
   dibs_hold *hold = take(a, 'r', "zombie");

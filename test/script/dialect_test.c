@@ -20,7 +20,7 @@
 #define QUEUE "redisson_lock_queue:{x}"
 #define DEADLINES "redisson_lock_timeout:{x}"
 
-enum { TTL_MS = 20000, COPIES_US = 3000000 };
+enum { TTL_MS = 9000, COPIES_US = 3000000 };
 
 #define run(...) test_server_command(world_server(w), __VA_ARGS__)
 #define number(...) test_server_integer(world_server(w), __VA_ARGS__)
@@ -134,10 +134,11 @@ static void share_cancels(protocol n, uint64_t ask)
   assert_true(native_cancel_answer(stage_send()));
 }
 
+/* No units: those of a token, which does not show them. */
 static renew_answer share_renews(protocol n, uint64_t ask, char mode, uint64_t units, int64_t ms)
 {
   lease_id l = lease_of(&n, ask);
-  share_renew_item one = { NAME, strlen(NAME), &l, ms, mode, units };
+  share_renew_item one = { NAME, strlen(NAME), &l, ms, mode, units, units == 0 };
   renew_answer a;
 
   assert_true(RENDERED(n.dialect->share_renew, &n, world_buffer(w), true, &one, 1, 0));
@@ -247,6 +248,44 @@ TEST(a_writer_is_alone_and_asks_twice_without_counting_twice)
   assert_int_equal(number("DBSIZE"), 0);
 }
 
+/* As also a token's renewal, which does not know that it is of a reader. */
+TEST(a_reader_is_renewed_to_no_more_than_30_s)
+{
+  assert_int_equal(shares(redisson(ANNA), 1, 'r', 1, true).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share_renews(redisson(ANNA), 1, 'r', 1, 60000).remaining_ms, 30000);
+  assert_int_equal(share_renews(redisson(ANNA), 1, 'w', 0, 60000).remaining_ms, 30000);
+  assert_in_range(number("PTTL " NAME), 29000, 30000);
+  assert_int_equal(ends(redisson(ANNA), 1, 'r', 1).outcome, RELEASE_DONE);
+  assert_int_equal(shares(redisson(ANNA), 2, 'w', 1, true).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share_renews(redisson(ANNA), 2, 'w', 1, 60000).remaining_ms, 60000);
+}
+
+/* The copy of a request that was on its way when its writer became a reader. */
+TEST(a_renewal_of_a_writer_that_has_become_a_reader_changes_nothing)
+{
+  renew_answer a;
+
+  assert_int_equal(shares(redisson(ANNA), 1, 'w', 1, true).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share_renews(redisson(ANNA), 1, 'w', 1, 2 * TTL_MS).remaining_ms, 2 * TTL_MS);
+  assert_true(share_renews(redisson(ANNA), 1, 'r', 1, 0).is_ours);
+  a = share_renews(redisson(ANNA), 1, 'w', 1, 3 * TTL_MS);
+  assert_true(a.is_ours);
+  assert_int_equal(a.remaining_ms, 0);
+  assert_string_equal(run("HGET " NAME " mode"), "read");
+  assert_in_range(number("PTTL " NAME), 1, 2 * TTL_MS);
+  assert_int_equal(share_renews(redisson(ANNA), 1, 'r', 1, 3 * TTL_MS).remaining_ms, 3 * TTL_MS);
+}
+
+TEST(a_renewal_finds_its_lock_gone_also_where_a_semaphore_is_now)
+{
+  assert_int_equal(shares(redisson(ANNA), 1, 'r', 1, true).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(number("DEL " NAME), 1);
+  assert_false(share_renews(redisson(ANNA), 1, 'r', 1, TTL_MS).is_ours);
+  sets(redisson(ANNA), 3);
+  assert_false(share_renews(redisson(ANNA), 1, 'r', 1, TTL_MS).is_ours);
+  assert_false(share_renews(redisson(ANNA), 1, 'w', 1, TTL_MS).is_ours);
+}
+
 /* ---- Redisson's: permits ---- */
 
 TEST(permits_are_taken_and_given_back_once)
@@ -275,6 +314,49 @@ TEST(a_release_of_permits_that_are_not_all_there_is_told_expired)
   assert_false(share_renews(redisson(ANNA), 1, 'p', 2, 2 * TTL_MS).is_ours);
   assert_int_equal(ends(redisson(ANNA), 1, 'p', 2).outcome, RELEASE_GONE);
   assert_string_equal(run("GET " NAME), "2");
+}
+
+TEST(an_ask_that_comes_again_takes_what_it_has_lost_and_no_more)
+{
+  sets(redisson(ANNA), 5);
+  assert_int_equal(shares(redisson(ANNA), 1, 'p', 3, true).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(number("ZREMRANGEBYRANK {x}:timeout 0 0"), 1);
+  assert_int_equal(number("INCR " NAME), 3);
+  assert_int_equal(shares(redisson(ANNA), 1, 'p', 3, true).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(number("ZCARD {x}:timeout"), 3);
+  assert_string_equal(run("GET " NAME), "2");
+}
+
+/* Of 1200 permits, which are three steps of the script, one has been taken by force. */
+TEST(a_token_s_renewal_and_release_go_past_a_permit_that_is_gone)
+{
+  sets(redisson(ANNA), 2000);
+  assert_int_equal(shares(redisson(ANNA), 1, 'p', 1200, true).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(number("ZREMRANGEBYRANK {x}:timeout 2 2"), 1);
+  assert_int_equal(share_renews(redisson(ANNA), 1, 'w', 0, 3 * TTL_MS).remaining_ms, 3 * TTL_MS);
+  assert_int_equal(number("ZCOUNT {x}:timeout -inf %lld",
+                          (long long)(world_time_us(w) / 1000 + 2 * TTL_MS)), 0);
+  assert_int_equal(ends(redisson(ANNA), 1, 'p', 0).outcome, RELEASE_DONE);
+  assert_int_equal(number("EXISTS {x}:timeout"), 0);
+  assert_string_equal(run("GET " NAME), "1999");
+}
+
+/* The right to note permits is missing, and that to count them is not. */
+TEST_WITH(permits_that_cannot_be_noted_are_not_taken, stage_clear, NULL)
+{
+  share_call c = { .name = NAME, .name_size = strlen(NAME), .ask = 1, .mode = 'p', .units = 2,
+                   .ttl_ms = TTL_MS };
+  protocol anna = redisson(ANNA);
+
+  sets(anna, 3);
+  assert_string_equal(run("ACL SETUSER %s -zadd -set", mode_user()), "OK");
+  for (int i = 0; i < 2; i++) {
+    assert_true(RENDERED(anna.dialect->share_acquire, &anna, world_buffer(w), true, &c));
+    assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+    assert_string_equal(run("GET " NAME), "3");
+    c.kind = LOCK_COUNTER;
+  }
+  assert_string_equal(run("ACL SETUSER %s +zadd +set", mode_user()), "OK");
 }
 
 TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)

@@ -10,7 +10,7 @@ local function permits_end(key, timeout, first, units, now_ms, publish, channel)
     local count = math.min(permits_step, most - done)
     local gone = redis.call('ZREM', timeout, unpack(permit_ids(first, done, count)))
     done, removed = done + count, removed + gone
-  until done >= most or (units == 0 and gone < count)
+  until done >= most or (units == 0 and gone == 0)
   local heard = permits_free(key, removed, publish, channel)
   return deadline ~= false and tonumber(deadline) > now_ms and
     (units == 0 or removed == units), heard

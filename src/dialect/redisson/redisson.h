@@ -10,6 +10,9 @@
 #include "dialect/native.h"
 
 #define UUID_SIZE 37                      /* 36 characters and a zero */
+/* The watchdog of a Java reader sets the end of all readers of a name to its own, which is
+ * lockWatchdogTimeout, by default this; also in share_renew.lua. */
+#define REDISSON_READERS_TTL_MS 30000
 
 /* A client id is 16 bytes in base64url. One that stands for no client has no UUID: false. */
 bool redisson_uuid(const char client[CLIENT_ID_SIZE], char ret_uuid[UUID_SIZE]);

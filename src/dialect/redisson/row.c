@@ -39,7 +39,8 @@ static bool share_cancel(const protocol *n, request *out, const share_ending *e)
 
 const dialect_ops redisson_dialect = {
   .traits = { .name = "redisson", .has_shares = true, .has_lock_kinds = true, .has_quorums = true,
-              .token_is_fence = true, .is_sharded = true, .guide = "doc/guide/java.md" },
+              .token_is_fence = true, .is_sharded = true,
+              .readers_ttl_ms = REDISSON_READERS_TTL_MS, .guide = "doc/guide/java.md" },
   .cluster_name_fault = name_fault, .key = key, .channel = redisson_channel,
   .owner_show = redisson_owner,
   .acquire = redisson_acquire, .release = redisson_release, .cancel = redisson_cancel,

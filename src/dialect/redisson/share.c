@@ -110,11 +110,19 @@ bool redisson_share_release(const protocol *n, request *out, const share_ending 
   return !out->is_incomplete;
 }
 
+/* While a slot moves, a key that is not there stops a request of several keys: TRYAGAIN. The name
+ * stands for those that a lease of this mode does not have. */
 static void put_renewal_keys(request *out, const share_renew_item *item)
 {
   request_put(out, item->name, item->name_size);
-  put_reading(out, item->name, item->name_size, item->lease->client, item->lease->ask);
-  put_behind(out, item->name, item->name_size, "timeout");
+  if (item->mode == 'r' || item->is_of_token)
+    put_reading(out, item->name, item->name_size, item->lease->client, item->lease->ask);
+  else
+    request_put(out, item->name, item->name_size);
+  if (item->mode == 'p' || item->is_of_token)
+    put_behind(out, item->name, item->name_size, "timeout");
+  else
+    request_put(out, item->name, item->name_size);
 }
 
 static void put_renewal(request *out, const share_renew_item *item)

@@ -155,7 +155,7 @@ void draw_share(draw *d)
   uint64_t kind = draw_below(d, 100);
   bool is_semaphore = r.name[0] == 'b' || (r.name[0] == 'c' && draw_once_in(d, 2)), is_made;
   share_renew_item item = { r.name, 1, &r.lease, draw_once_in(d, 5) ? 0 : r.ttl_ms,
-                            is_semaphore ? 'p' : draw_once_in(d, 3) ? 'r' : 'w', 0 };
+                            is_semaphore ? 'p' : draw_once_in(d, 3) ? 'r' : 'w', 0, false };
 
   buffer_clear(&d->command);
   if (is_semaphore && kind < 12)

@@ -68,8 +68,10 @@ static void permits(void)
   static const protocol bert = { REDISSON, .client = BERT };
   static const protocol sharded = { REDISSON, .client = BERT, SHARDED };
   const dialect_ops *d = here.dialect;
-  const share_renew_item renewals[] = { { "x", 1, &of_bert, 100, 'r', 0 },
-                                        { "y", 1, &of_bert, 0, 'p', 5 } };
+  const share_renew_item renewals[] = { { "x", 1, &of_bert, 100, 'r', 0, false },
+                                        { "y", 1, &of_bert, 0, 'p', 5, false },
+                                        { "z", 1, &of_bert, 100, 'w', 0, false },
+                                        { "t", 1, &of_bert, 100, 'w', 0, true } };
   share_call c = { .name = "x", .name_size = 1, .ask = 1, .mode = 'p', .units = 5,
                    .ttl_ms = 100, .waits = true };
   share_ending e = { .name = "x", .name_size = 1, .lease = of_bert, .units = 5,
@@ -87,8 +89,8 @@ static void permits(void)
   e.kind = LOCK_COUNTER;
   SENT(d->share_release(&here, out, &e));
   SENT(d->share_cancel(&here, out, &e));
-  FACT("redisson share_renew: of each lease the keys, and then what it is to be");
-  SENT(d->share_renew(&here, out, renewals, 2, 0));
+  FACT("redisson share_renew: of each lease the keys that it has, and then what it is to be");
+  SENT(d->share_renew(&here, out, renewals, 4, 0));
   FACT("redisson share_set: the number of permits, and the channel");
   SENT(d->share_set(&here, out, "x", 1, SHARE_SET_IF_ABSENT, 4, 0));
 }
@@ -203,7 +205,7 @@ void foreign_longest(void)
 
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++) {
     renewals[i] = (renew_item){ NAME, &last, INT64_MAX };
-    shares[i] = (share_renew_item){ NAME, &last, INT64_MAX, 'p', UINT64_MAX };
+    shares[i] = (share_renew_item){ NAME, &last, INT64_MAX, 'p', UINT64_MAX, false };
   }
   FITS(redisson_dialect.share_renew(&far, out, shares, RENEW_BATCH_MAX, INT64_MAX));
   FITS(spring_dialect.release(&far_spring, out, NAME, &last, 1, 0));

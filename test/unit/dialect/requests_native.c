@@ -75,8 +75,8 @@ static void lock_ends(void)
 
 static void shares(void)
 {
-  const share_renew_item items[] = { { "x", 1, &lease, 100, 'r', 0 },
-                                     { "{y}", 3, &lease, 0, 'p', 5 } };
+  const share_renew_item items[] = { { "x", 1, &lease, 100, 'r', 0, false },
+                                     { "{y}", 3, &lease, 0, 'p', 5, false } };
   share_call c = { .name = "two words", .name_size = 9, .ask = 8, .mode = 'r', .units = 1,
     .ttl_ms = 30000, .waits = true, .nonce = UINT64_MAX, .until_us = 11, .estimate_us = 12,
     .min_token = 13, .give_up_us = 14, .watched = &of_bert, .watched_renewals = 15 };
@@ -234,7 +234,7 @@ static void longest_share(const protocol *far)
   share_renew_item items[RENEW_BATCH_MAX];
 
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
-    items[i] = (share_renew_item){ NAME, &last, INT64_MAX, 'r', 0 };
+    items[i] = (share_renew_item){ NAME, &last, INT64_MAX, 'r', 0, false };
   FITS(native_share_acquire(far, out, &c));
   FITS(native_share_release(far, out, NAME, &last, INT64_MAX, INT64_MAX));
   FITS(native_share_cancel(far, out, NAME, UINT64_MAX, INT64_MAX, INT64_MAX));
