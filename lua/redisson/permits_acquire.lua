@@ -63,7 +63,7 @@ if free < wanted then
 end
 
 -- Takes nothing: what a user may not do, or a full server refuses, is refused here. Permits are
--- counted when they are noted, so that an error between leaves none that nobody has.
+-- counted when they are noted, so that an error between loses none.
 redis.call('DECRBY', key, 0)
 if kind == 'u' then
   redis.call('SET', KEYS[4], wanted, 'PX', taken_ms)

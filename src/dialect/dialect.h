@@ -18,7 +18,7 @@ typedef struct dialect_traits {
   bool token_is_fence;         /* of its fenced locks */
   bool is_sharded;             /* Cluster: sharded channels, if the server has them */
   int32_t look_first_ms, look_most_ms;   /* poll intervals of waiters; 0: long ones */
-  int32_t readers_ttl_ms;        /* to which a peer may shorten the lease of a reader; 0: none does */
+  int32_t readers_ttl_ms;        /* to which a peer may shorten a lease to read; 0: none does */
   const char *guide;
 } dialect_traits;
 

@@ -319,7 +319,7 @@ TEST(who_reads_on_decides_when_it_ends)
   assert_in_range(number("PTTL %s", "ends"), 1, SOON_MS);
 }
 
-/* The watchdog of a Java reader sets the end of all of them: to 30 s, unless it is told otherwise. */
+/* The watchdog of a Java reader sets the end of all readers: to 30 s, by default. */
 TEST(a_lease_to_read_is_never_longer_than_java_s_watchdog_makes_it)
 {
   dibs_lock_options o = live_lock_options(4 * TTL_MS, LIVE_LONG_MS);
