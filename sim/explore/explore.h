@@ -232,10 +232,13 @@ typedef struct register_state {       /* of guarded writes */
   bool is_weak;                       /* the server lost it */
 } register_state;
 
+/* A party that was stopped may pass hundreds of generations after the others. */
+enum { GENERATIONS_KEPT = 4096 };
+
 typedef struct meeting_state {        /* of the barrier */
   int inside;                         /* calls that have begun and not ended */
-  int passed[64];                     /* by generation, modulo */
-  uint64_t passed_generation[64];
+  int passed[GENERATIONS_KEPT];       /* by generation, modulo */
+  uint64_t passed_generation[GENERATIONS_KEPT];
   bool is_weak;
 } meeting_state;
 

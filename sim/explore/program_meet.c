@@ -77,7 +77,7 @@ static void await_zero(actor *a)
 static void count_passed(trial *t, const dibs_barrier_info *info)
 {
   meeting_state *m = &t->meeting;
-  int place = (int)(info->generation % 64);
+  int place = (int)(info->generation % GENERATIONS_KEPT);
 
   if (m->passed_generation[place] != info->generation || m->passed[place] == 0) {
     /* The first who passes: all others stand inside at this moment. */

@@ -170,9 +170,10 @@ static void holder_seen(trial *t, int name, const lease *seen, words *w)
   int64_t deadline;
   uint64_t renewals;
 
-  /* Data lost and the clock set back: then a token may be another's again, protocol.md 8. */
+  /* Data lost and the clock set back: then a token may be another's again, protocol.md 8, or of
+   * the same ask, which was lost with them. */
   if (l != NULL && t->is_fence_weak[name] &&
-      (l->ask != seen->ask || strcmp(l->client, seen->client) != 0))
+      (l->gone_at != 0 || l->ask != seen->ask || strcmp(l->client, seen->client) != 0))
     l = NULL;
   if (l == NULL) {
     l = truth_lease_new(t, x, seen->token);

@@ -449,6 +449,23 @@ TEST(a_dead_set_that_was_watched_on_one_member_is_taken_on_all)
   assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_GRANTED);
 }
 
+/* A request names one watched lease: what was over once must not have to be watched again. */
+TEST(what_was_watched_ends_also_while_another_member_is_busy)
+{
+  many_call c = members_call(w, "ab", 1);
+  lease_id first, second;
+
+  hear();
+  first = members_plant(w, 'b', BERT, 0, 1, 999999);
+  second = members_plant(w, 'a', DORA, 0, 1, 999999);
+  assert_int_equal(members_send(w, ANNA, &c).busy, 'a');
+  c.watched = &first;
+  assert_int_equal(members_send(w, ANNA, &c).busy, 'a');
+  assert_free('b');
+  c.watched = &second;
+  assert_int_equal(members_send(w, ANNA, &c).a.outcome, ACQUIRE_GRANTED);
+}
+
 TEST(what_is_over_goes_to_those_who_wait_for_it)
 {
   many_answer m;

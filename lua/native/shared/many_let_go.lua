@@ -26,4 +26,8 @@ elseif i ~= busy and (member.is_mine or member.is_stale) then
   -- The ask continues: the previous number is stored as ended.
   begin_writing()
   end_lease(queue, lease.token, string.format('%s:%.0f:%.0f', me.client, ask - 1, lease.token))
+elseif i ~= busy and member.is_free and lease.is_held and watched == lease.id then
+  -- The next request may have watched another lease, and no longer know this one.
+  begin_writing()
+  end_lease(queue, lease.token, lease.id)
 end
