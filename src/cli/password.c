@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "cli/clock.h"
 #include "cli/message.h"
+#include "cli/signals.h"
 
 #define PASSWORD_MAX 4096
 #define PASS_PIPE_MS 10000
@@ -79,26 +82,113 @@ static int read_password_file(const char *path, session *s)
   return s->password == NULL ? CODE_INTERNAL : 0;
 }
 
+/* ---- the terminal ---- */
+
+/* The terminal while it shows nothing of what is typed. Signals that have come wait at `signals`
+ * until the terminal is as before: its shell would be silent after an end or a stop. */
+typedef struct silence {
+  int terminal, signals;
+  struct termios before;
+  sigset_t mask_before;
+} silence;
+
+static bool silence_open(silence *q)
+{
+  static const int harmless[] = { SIGCHLD, SIGURG, SIGWINCH };
+  sigset_t waiting;
+
+  /* O_NONBLOCK: a terminal that Ctrl-S holds must not keep the signals waiting. */
+  q->signals = -1;
+  q->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (q->terminal < 0 || tcgetattr(q->terminal, &q->before) != 0)
+    return false;
+  sigfillset(&waiting);
+  for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+    sigdelset(&waiting, harmless[i]);
+  sigprocmask(SIG_BLOCK, &waiting, &q->mask_before);
+  q->signals = signalfd(-1, &waiting, SFD_CLOEXEC);
+  return q->signals >= 0;
+}
+
+/* The signals that have come take effect here. */
+static void silence_let_signals_in(const silence *q)
+{
+  sigset_t waiting;
+
+  sigprocmask(SIG_SETMASK, &q->mask_before, &waiting);
+  sigprocmask(SIG_SETMASK, &waiting, NULL);
+}
+
+static void silence_close(silence *q)
+{
+  if (q->signals >= 0) {
+    sigprocmask(SIG_SETMASK, &q->mask_before, NULL);
+    close(q->signals);
+  }
+  if (q->terminal >= 0)
+    close(q->terminal);
+}
+
+/* In the background the terminal is in the hands of others. */
+static bool silence_come_to_foreground(const silence *q)
+{
+  while (tcgetpgrp(q->terminal) != getpgrp()) {
+    if (!signals_stop_in_background(q->terminal))
+      return false;
+    silence_let_signals_in(q);
+  }
+  return true;
+}
+
+/* As read(), or -1 and EINTR when there are signals to let in; the terminal is as before then. */
+static ssize_t silence_read_once(const silence *q, char *line, size_t size)
+{
+  struct pollfd ready[] = { { .fd = q->terminal, .events = POLLIN },
+                            { .fd = q->signals, .events = POLLIN } };
+  struct termios silent = q->before;
+  ssize_t got = -1;
+
+  silent.c_lflag &= ~(tcflag_t)ECHO;
+  tcflush(q->terminal, TCIFLUSH);
+  tcsetattr(q->terminal, TCSANOW, &silent);
+  dprintf(q->terminal, "Password: ");
+  poll(ready, 2, -1);
+  errno = EINTR;
+  if (ready[1].revents == 0)
+    got = read(q->terminal, line, size);
+  /* What was typed in part is not for the shell to show. */
+  tcflush(q->terminal, TCIFLUSH);
+  tcsetattr(q->terminal, TCSANOW, &q->before);
+  dprintf(q->terminal, "\n");
+  return got;
+}
+
+static ssize_t silence_read(const silence *q, char *line, size_t size)
+{
+  ssize_t got = -1;
+
+  errno = EINTR;
+  while (got < 0 && (errno == EINTR || errno == EAGAIN)) {
+    silence_let_signals_in(q);
+    if (!silence_come_to_foreground(q))
+      return -1;
+    got = silence_read_once(q, line, size);
+  }
+  return got;
+}
+
 static int ask_password(session *s)
 {
-  struct termios before, silent;
   char line[PASSWORD_MAX];
-  int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   ssize_t size;
+  silence q;
 
-  if (terminal < 0 || tcgetattr(terminal, &before) != 0) {
-    if (terminal >= 0)
-      close(terminal);
+  if (!silence_open(&q)) {
+    silence_close(&q);
     return say_usage(NULL, "--askpass: there is no terminal to ask on");
   }
-  silent = before;
-  silent.c_lflag &= ~(tcflag_t)ECHO;
-  tcsetattr(terminal, TCSAFLUSH, &silent);
-  dprintf(terminal, "Password: ");
-  size = read(terminal, line, sizeof(line) - 1);
-  tcsetattr(terminal, TCSAFLUSH, &before);
-  dprintf(terminal, "\n");
-  close(terminal);
+  size = silence_read(&q, line, sizeof(line) - 1);
+  silence_close(&q);
 
   line[size < 0 ? 0 : size] = '\0';
   line[strcspn(line, "\r\n")] = '\0';

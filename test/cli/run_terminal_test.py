@@ -5,6 +5,7 @@ import itertools
 import os
 import signal
 import subprocess
+import termios
 
 from harness import *  # noqa
 import harness
@@ -386,6 +387,52 @@ def askpass_does_not_show_what_is_typed():
     terminal.type('geheim\n')
     equal(terminal.end(), 1)
     lacks(terminal.seen, 'geheim')
+    locked.stop()
+
+
+def _shows_typing(terminal):
+    return bool(termios.tcgetattr(terminal.fd)[3] & termios.ECHO)
+
+
+def _until_silent(terminal):
+    terminal.expect('Password: ')
+    until(lambda: not _shows_typing(terminal), 'the terminal shows nothing')
+
+
+def askpass_ends_by_a_signal_and_leaves_the_terminal_as_it_was():
+    keys = {signal.SIGINT: '\x03', signal.SIGQUIT: '\x1c'}
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM,
+                   signal.SIGUSR1):
+        terminal = Terminal(DIBS, 'who', '--askpass', 'x')
+        _until_silent(terminal)
+        terminal.type('gehe' + keys.get(number, ''))
+        if number not in keys:
+            os.kill(terminal.pid, number)
+        until(lambda: process_state(terminal.pid) == 'Z', 'it ends by signal %d' % number)
+        assert _shows_typing(terminal), 'no echo after signal %d' % number
+        equal(terminal.end(), -number)
+        lacks(terminal.seen, 'gehe')
+
+
+def askpass_stops_with_echo_and_goes_on_without():
+    locked = harness.Server('--requirepass', 'geheim')
+    terminal = Terminal('bash', '--norc', '--noprofile', '--noediting', '-i',
+                        env={'HISTFILE': None})
+    terminal.expect('$ ')
+    terminal.type('"$DIBS" who -u %s --askpass x\n' % locked.url)
+    _until_silent(terminal)
+    terminal.type('\x1a')
+    terminal.expect('Stopped')
+    assert _shows_typing(terminal), 'no echo while it is stopped'
+    terminal.type('bg\n')
+    until(lambda: _shell_says_stopped(terminal), 'in the background it asks nothing')
+    assert _shows_typing(terminal), 'no echo while it is in the background'
+    terminal.type('fg\n')
+    _until_silent(terminal)
+    terminal.type('geheim\n')
+    terminal.expect('x  free')
+    lacks(terminal.seen, 'geheim')
+    terminal.kill()
     locked.stop()
 
 
