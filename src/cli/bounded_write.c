@@ -92,8 +92,7 @@ static bool takes_bytes(int fd, int32_t patience_ms)
   return poll(&ready, 1, patience_ms) > 0;
 }
 
-/* As write(). */
-static ssize_t write_once(int fd, const char *bytes, size_t size, int32_t patience_ms)
+ssize_t bounded_write_once(int fd, const char *bytes, size_t size, int32_t patience_ms)
 {
   writer w;
   ssize_t wrote;
@@ -111,7 +110,7 @@ bool bounded_write(int fd, const char *bytes, size_t size, int32_t patience_ms)
 {
   errno = EAGAIN;
   while (size > 0 && takes_bytes(fd, patience_ms)) {
-    ssize_t wrote = write_once(fd, bytes, size, patience_ms);
+    ssize_t wrote = bounded_write_once(fd, bytes, size, patience_ms);
 
     if (wrote <= 0)
       return false;

@@ -10,9 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* false, with errno: a part was left out, as `fd` took nothing for `patience_ms` (EAGAIN) or
  * refused it. SIGPIPE does not end the process. */
 bool bounded_write(int fd, const char *bytes, size_t size, int32_t patience_ms);
+
+/* As one write(), which gives up after `patience_ms`: what it has written, or EAGAIN. */
+ssize_t bounded_write_once(int fd, const char *bytes, size_t size, int32_t patience_ms);
 
 #endif

@@ -4,13 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errno_text.h"
+#include "cli/bounded_write.h"
 #include "cli/message.h"
 
+#define PATIENCE_MS 100
 #define RESERVED_BYTES (1 << 20)
 
 static const char *directory(void)
@@ -58,25 +63,67 @@ bool capture_begin(capture *c)
   return c->error >= 0;
 }
 
-static void copy_all(int from, int to)
+/* ---- showing it ---- */
+
+/* The number of a signal that ends this program, or 0. */
+static int end_signal(signal_watch *signals)
+{
+  struct signalfd_siginfo info;
+
+  while (signals_next(signals, &info)) {
+    int number = (int)info.ssi_signo;
+
+    if (signals_is_fatal(number))
+      return number;
+    if (number == SIGTSTP)
+      signals_stop_self();
+  }
+  return 0;
+}
+
+/* Signals count only while `to` takes nothing: one that was meant for the command, too, may come
+ * after it has ended, and is not to cost what the command said last. Returns true when all was
+ * written, else with errno or, after a signal, its number in *ret_signal. */
+static bool write_all(int to, const char *bytes, size_t size, signal_watch *signals,
+                      int *ret_signal)
+{
+  while (size > 0) {
+    struct pollfd ready[] = { { .fd = to, .events = POLLOUT },
+                              { .fd = signals->fd, .events = POLLIN } };
+    ssize_t wrote = -1;
+
+    errno = EAGAIN;
+    if (poll(ready, 2, -1) > 0 && ready[0].revents != 0)
+      wrote = bounded_write_once(to, bytes, size, PATIENCE_MS);
+    if (wrote > 0) {
+      bytes += wrote;
+      size -= (size_t)wrote;
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return false;
+    } else if ((*ret_signal = end_signal(signals)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Returns the number of a signal that ended it, or 0. */
+static int show(int from, int to, signal_watch *signals)
 {
   static char bytes[65536];
-  off_t at = 0;
+  const char *where = to == STDERR_FILENO ? "standard error" : "standard output";
+  bool is_written = true;
+  int number = 0;
+  ssize_t size;
 
-  for (;;) {
-    ssize_t size = pread(from, bytes, sizeof(bytes), at);
-
-    if (size <= 0)
-      return;
-    for (ssize_t done = 0; done < size;) {
-      ssize_t wrote = write(to, bytes + done, (size_t)(size - done));
-
-      if (wrote <= 0)
-        return;
-      done += wrote;
-    }
-    at += size;
-  }
+  for (off_t at = 0; is_written && (size = pread(from, bytes, sizeof(bytes), at)) != 0; at += size)
+    is_written = size > 0 && write_all(to, bytes, (size_t)size, signals, &number);
+  if (number != 0)
+    say("%s took not all of the command's output before signal %d (%s)", where, number,
+        strsignal(number));
+  else if (!is_written)
+    say("cannot write all of the command's output to %s: %s", where, errno_text(errno));
+  return number;
 }
 
 /* The command was refused what it wrote then. */
@@ -87,15 +134,16 @@ static bool is_cut(int fd)
   return fd >= 0 && fstat(fd, &facts) == 0 && !has_room(fd, facts.st_size, 1);
 }
 
-void capture_end(capture *c, bool is_shown)
+int capture_end(capture *c, bool is_shown, signal_watch *signals)
 {
   bool was_cut = is_shown && (is_cut(c->output) || is_cut(c->error));
   char shown[600];
+  int number = 0;
 
   if (is_shown && c->output >= 0)
-    copy_all(c->output, STDOUT_FILENO);
-  if (is_shown && c->error >= 0 && !are_same(c->output, c->error))
-    copy_all(c->error, STDERR_FILENO);
+    number = show(c->output, STDOUT_FILENO, signals);
+  if (is_shown && number == 0 && c->error >= 0 && !are_same(c->output, c->error))
+    number = show(c->error, STDERR_FILENO, signals);
   if (c->output >= 0)
     close(c->output);
   if (c->error >= 0)
@@ -104,4 +152,5 @@ void capture_end(capture *c, bool is_shown)
   if (was_cut)
     say("the output of the command may be incomplete: no space is left in %s (TMPDIR)",
         printable(directory(), shown, sizeof(shown)));
+  return number;
 }

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "cli/signals.h"
+
 typedef struct capture {
   int output, error;   /* -1: not captured */
 } capture;
@@ -13,7 +15,8 @@ typedef struct capture {
 /* false when the system refuses. */
 bool capture_begin(capture *c);
 
-/* Writes what was kept, if `is_shown`, and forgets it. */
-void capture_end(capture *c, bool is_shown);
+/* Writes what was kept, if `is_shown`, and forgets it. Waits for readers without an end. Returns 0,
+ * or the number of a signal that ended this. */
+int capture_end(capture *c, bool is_shown, signal_watch *signals);
 
 #endif

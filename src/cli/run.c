@@ -195,6 +195,17 @@ int run_child(run *r)
   return !r->was_stopped_by_us && r->options->min_hold_ms > 0 ? hold_on(r, code) : code;
 }
 
+/* --quiet-on-success: after the release, since a reader may not read. */
+static int show_captured(run *r, int code)
+{
+  int number = capture_end(&r->capture, code != 0, &r->signals);
+
+  if (number == 0)
+    return code;
+  r->end_signal = number;
+  return 128 + number;
+}
+
 static int hold_meanwhile(run *r, int (*under_lock)(run *r))
 {
   int code;
@@ -214,8 +225,7 @@ static int hold_meanwhile(run *r, int (*under_lock)(run *r))
   release(r);
   if (r->is_lost || r->was_stopped_by_us)
     code = CODE_LOST;
-  capture_end(&r->capture, code != 0);
-  return code;
+  return show_captured(r, code);
 }
 
 /* ---- the steps ---- */

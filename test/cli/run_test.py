@@ -3,6 +3,7 @@
 """dibs run: exit codes, environment, waiting, reports."""
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -417,6 +418,52 @@ def quiet_on_success_shows_output_only_of_a_failure():
     equal((done.code, done.out, done.err), (0, '', ''))
     done = dibs('run', '--quiet-on-success', 'cron', '--', 'sh', '-c', text % 3)
     equal((done.code, done.out, done.err), (3, 'out\n', 'err\n'))
+
+
+LONG = 300000                       # bytes; more than a pipe takes
+
+
+def _start_long_output(writing):
+    """Its command has failed after LONG bytes of output, which fill the pipe `writing`."""
+    process = start('run', '--quiet-on-success', 'cron', '--', 'sh', '-c',
+                    'yes | head -c %d; exit 3' % LONG, stdout=writing)
+    until(lambda: not select.select([], [writing], [], 0)[1], 'the pipe is full')
+    return process
+
+
+def quiet_on_success_waits_for_the_reader_of_a_pipe_that_does_not_block():
+    for is_blocking in (False, True):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, is_blocking)
+        process = _start_long_output(writer)
+        os.close(writer)
+        until(lambda: not is_held('cron'), 'the lock is free before the output is read')
+        with open(reader, 'rb') as f:
+            equal(len(f.read()), LONG, is_blocking)
+        equal((process.wait(PATIENCE), process.stderr.read()), (3, ''))
+
+
+def quiet_on_success_ends_by_a_signal_while_the_output_is_not_read():
+    for is_blocking in (False, True):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, is_blocking)
+        process = _start_long_output(writer)
+        until(lambda: not is_held('cron'), 'the lock is free')
+        process.send_signal(signal.SIGTERM)
+        equal(process.wait(PATIENCE), 143, is_blocking)
+        contains(process.stderr.read(), "standard output took not all of the command's output "
+                                        'before signal 15 (Terminated)')
+        os.close(reader)
+        os.close(writer)
+
+
+def quiet_on_success_says_which_output_cannot_be_written_and_why():
+    with open('/dev/full', 'w') as full:
+        process = start('run', '--quiet-on-success', 'cron', '--', 'sh', '-c', 'echo x; exit 3',
+                        stdout=full)
+        equal((process.wait(PATIENCE), process.stderr.read()),
+              (3, "dibs: cannot write all of the command's output to standard output: "
+                  'No space left on device\n'))
 
 
 def notify_tells_systemd_when_it_is_ready():
