@@ -113,6 +113,8 @@ int option_one_of(const option_given *g, void *options)
 
 int option_text(const option_given *g, void *options)
 {
+  if (strlen(g->value) < g->row->least)
+    return say_usage(g->command->name, "--%s is empty: leave it out, or give it a value", g->name);
   if (g->row->most != 0 && strlen(g->value) > g->row->most)
     return say_usage(g->command->name, "--%s: longer than %d bytes", g->name, (int)g->row->most);
   *(const char **)option_field(g, options) = g->value;

@@ -79,6 +79,7 @@ option_type option_flag, option_bit, option_constant, option_text, option_output
 #define TEXT(s, f) option_text, OPTION_AT(const char *, s, f), 0, 0, NULL
 #define SHORT_TEXT(s, f, most_bytes) \
   option_text, OPTION_AT(const char *, s, f), 0, most_bytes, NULL
+#define FULL_TEXT(s, f) option_text, OPTION_AT(const char *, s, f), 1, 0, NULL /* never empty */
 #define OUTPUT(s, f) option_output, OPTION_AT(const char *, s, f), 0, 0, NULL
 #define DURATION(s, f, least_ms) option_duration, OPTION_AT(int32_t, s, f), least_ms, 0, NULL
 #define INT(s, f, least, most) option_int, OPTION_AT(int, s, f), least, most, NULL

@@ -245,6 +245,16 @@ def kinds_of_locks_exclude_each_other_on_the_command_line():
     _mistake('run', '-j', '2', '--take', '3', 'x', 'true', says=['--take 3', '--permits 2'])
 
 
+# An empty variable of a script; with another server, no name to check, or no user it would go on.
+def an_option_of_the_connection_is_never_empty():
+    for option in ('user', 'pass-file', 'cacert', 'cert', 'key', 'sni', 'prefix', 'registry',
+                   'config'):
+        for words in (['--' + option, ''], ['--%s=' % option]):
+            _mistake('run', *words, 'x', '--', 'true',
+                     says=['--%s is empty: leave it out, or give it a value' % option,
+                           'dibs run --help'])
+
+
 def durations_are_understood():
     for words in ('700ms', '2', '1.5', '1.5s', '1m', '1h30m', '24d', '0.5h'):
         done = dibs('run', '-t', '500ms', '-w', words, 'durations', '--', 'true')
