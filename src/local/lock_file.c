@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
 #include "local/failure.h"
+#include "local/own_files.h"
 #include "local/place.h"
 
 enum { DIGITS = 16 };
@@ -42,10 +42,10 @@ dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
   if (status != DIBS_OK)
     return status;
   (void)snprintf(path, sizeof(path), "%s/locks", p.directory);
-  if (mkdir(path, 0700) != 0 && errno != EEXIST)
+  if (!own_directory_make(path))
     return refuse(error, path);
   (void)snprintf(path, sizeof(path), "%s/locks/%.64s", p.directory, digest);
-  fd = above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  fd = own_file_open(path, O_RDWR | O_NONBLOCK);
   if (fd < 0)
     return refuse(error, path);
   /* systemd-tmpfiles removes old files of /tmp, locked ones too, but none with the sticky bit;

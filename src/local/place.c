@@ -15,6 +15,7 @@
 #include "local/ask.h"
 #include "local/failure.h"
 #include "local/others.h"
+#include "local/own_files.h"
 
 enum { DIRECTORY_MAX = 89 };
 
@@ -181,7 +182,7 @@ static bool is_safe_parent(const char *directory)
 
 static bool make_directory(const place *p)
 {
-  return p->seen_through != 0 || mkdir(p->directory, 0700) == 0 || errno == EEXIST;
+  return p->seen_through != 0 || own_directory_make(p->directory);
 }
 
 dibs_status place_make(const place *p, dibs_error *error)

@@ -212,6 +212,8 @@ static dibs_sandbox *make_sandbox(dibs_status *ret_status, dibs_error *error)
                  (long)s->owner);
   is_made = mkdtemp(s->directory) != NULL;
   if (is_made)
+    (void)chmod(s->directory, 0700);     /* a umask may take rights from the owner */
+  if (is_made)
     s->root = above_stdio(open(s->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (s->root >= 0)
     return s;

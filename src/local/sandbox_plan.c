@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
 #include "local/ask.h"
 #include "local/failure.h"
+#include "local/own_files.h"
 #include "local/port.h"
 
 #define SERVICE "service"
@@ -65,7 +64,7 @@ static bool make_file(const char *directory, const char *name)
   int fd;
 
   (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
-  fd = above_stdio(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  fd = own_file_open(path, O_WRONLY);
   if (fd < 0)
     return false;
   (void)close(fd);
@@ -111,7 +110,7 @@ static dibs_status make_server(sandbox_plan *plan, const server_program *program
     (void)snprintf(below, sizeof(below), "%.80s/%d", directory, which);
   place_in(below, &p);
   plan->roles[which] = role_of(plan, which);
-  if ((mkdir(below, 0700) != 0 && errno != EEXIST)
+  if (!own_directory_make(below)
       || (is_sentinel && !make_file(below, "sentinel.conf")))
     return failure(error, DIBS_ERR_SYSTEM, "sandbox: %s cannot be made: %s", below,
                    strerror(errno));

@@ -18,6 +18,7 @@
 #include "base/descriptor.h"
 #include "local/ask.h"
 #include "local/failure.h"
+#include "local/own_files.h"
 #include "local/server_program.h"
 #include "local/server_run.h"
 #include "local/supervisor.h"
@@ -37,7 +38,7 @@ typedef struct starting {
 dibs_status lock_file(const char *path, int how, int64_t until, int *ret_fd,
                       dibs_error *error)
 {
-  int fd = above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  int fd = own_file_open(path, O_RDWR);
 
   if (fd < 0)
     return failure(error, failure_status(errno), "private server: %s cannot be opened: %s",

@@ -28,6 +28,7 @@
 #include "local/ask.h"
 #include "local/detach.h"
 #include "local/others.h"
+#include "local/own_files.h"
 
 enum { TICK_MAX_MS = 1000, TICK_MIN_MS = 10, STOP_MS = 2000, KEEP_MS = 3600 * 1000,
        APPEAR_MS = 10000 };
@@ -50,7 +51,7 @@ typedef struct supervisor {
 
 static int open_lock(const char *path)
 {
-  return above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return own_file_open(path, O_RDWR);
 }
 
 static bool try_lock(int fd)

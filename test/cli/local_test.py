@@ -129,6 +129,33 @@ def cron_and_a_login_share_one_server():
         shutil.rmtree(os.path.dirname(command), ignore_errors=True)
 
 
+def a_umask_that_takes_rights_from_the_owner_breaks_nothing():
+    # Root may do everything in any case.
+    is_root = os.geteuid() == 0
+    user = 100000000 + os.getpid()
+    command = command_apart() if is_root else DIBS
+    degraded = ['run', '-u', 'unix:///nowhere', '--connect-timeout', '200ms', '--degrade', 'local']
+    for umask in (0o177, 0o277, 0o777):
+        home = tempfile.mkdtemp(prefix='dibs-cli-test-')
+        env = dict(HOME, DIBS_LOCAL_DIR=home + '/local', HOME=home, XDG_CONFIG_HOME=home,
+                   DIBS=command)
+        other = {'user': user, 'group': user, 'extra_groups': []} if is_root else {}
+        if is_root:
+            os.chown(home, user, user)
+        try:
+            for words in (['run', '-n', 'x', '--', 'true'], ['run', '-n', 'x', '--', 'true'],
+                          ['local', 'status'], ['local', 'stop'], ['sandbox', 'true'],
+                          ['sandbox', '--sentinel', 'true'],
+                          [*degraded, 'x', 'true'], [*degraded, 'x', 'true']):
+                done = dibs(*words, program=command, env=env, umask=umask, cwd='/', **other)
+                equal(done.code, 0, (oct(umask), words, done))
+        finally:
+            dibs('local', 'stop', '--force', program=command, env=env, cwd='/', **other)
+            shutil.rmtree(home)
+    if is_root:
+        shutil.rmtree(os.path.dirname(command))
+
+
 def no_server_program_gives_69_and_names_the_package():
     bare = dict(HOME, PATH=directory, DIBS_LOCAL_DIR=tempfile.mkdtemp(dir=directory))
     bare.pop('DIBS_SERVER', None)
