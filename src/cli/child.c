@@ -130,10 +130,23 @@ static void close_all(child *c)
   c->pid = c->guardian = c->second = 0;
 }
 
-/* Returns 0 when the guardian has forked the command, or errno. */
+/* It was killed before it named the command. That may have had the terminal already; the kernel has
+ * killed it. */
+static void begin_unguarded(child *c, bool had_terminal)
+{
+  kill(c->second, SIGCONT);
+  await_guardians(c);
+  c->is_unguarded = true;
+  c->status = SIGKILL;
+  c->has_terminal = had_terminal;
+  take_terminal_back(c);
+  close_all(c);
+}
+
+/* Returns 0, or the errno of a fork. */
 static int start_guardian(child *c, const child_plan *plan, const becoming *b)
 {
-  guardian_report started;
+  guardian_report first;
 
   c->second = guardian_start(&(guardian_plan) { .become = become_command,
                                                 .data = b,
@@ -143,13 +156,17 @@ static int start_guardian(child *c, const child_plan *plan, const becoming *b)
                              &c->fd);
   if (c->second < 0)
     return errno;
-  if (next_report(c, 0, &started)) {
-    c->pid = started.number;
-    c->guardian = started.guardian;
+  if (!next_report(c, 0, &first)) {
+    begin_unguarded(c, b->gets_terminal);
     return 0;
   }
-  await_guardians(c);
-  return EAGAIN;
+  if (first.event == GUARDIAN_FAILED) {
+    await_guardians(c);
+    return first.number;
+  }
+  c->pid = first.number;
+  c->guardian = first.guardian;
+  return 0;
 }
 
 int child_start(child *c, const child_plan *plan, bool *ret_is_exec)
@@ -170,7 +187,7 @@ int child_start(child *c, const child_plan *plan, bool *ret_is_exec)
   close(failure_pipe[1]);
   if (error != 0) {
     close_all(c);
-  } else {
+  } else if (c->pid > 0) {
     if (b.gets_terminal)
       give_terminal(c);
     error = wait_for_exec(failure_pipe[0], ret_is_exec);

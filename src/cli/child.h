@@ -44,7 +44,8 @@ typedef struct child {
 
 enum child_state { CHILD_RUNS, CHILD_STOPPED, CHILD_ENDED };
 
-/* Returns 0, or the errno of what failed; *ret_is_exec: that was exec. */
+/* Returns 0, or the errno of what failed; *ret_is_exec: that was exec. 0 and no pid: the guardian
+ * was killed before it named the command, and nothing of it is left. */
 int child_start(child *c, const child_plan *plan, bool *ret_is_exec);
 
 /* To its whole group, where it has one, and SIGCONT after a signal that is to end it; SIGKILL

@@ -73,8 +73,9 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
     return say_fault(&facts, is_exec ? "%s: %s" : "cannot start %s: %s",
                      printable(arguments[0], shown, sizeof(shown)), errno_text(error));
   }
-  watch_command(&c, signals);
-  status = child_reap(&c, false);
+  if (c.pid > 0)
+    watch_command(&c, signals);
+  status = c.pid > 0 ? child_reap(&c, false) : c.status;
   if (WIFSIGNALED(status))
     *ret_died_of = WTERMSIG(status);
   return child_code(status);

@@ -133,6 +133,15 @@ static void report(const guard *g, enum guardian_event event, int number)
               MSG_NOSIGNAL | (event == GUARDIAN_ENDED ? 0 : MSG_DONTWAIT));
 }
 
+/* This process could not fork. */
+static _Noreturn void fail(int socket_fd)
+{
+  const guard g = { .socket = socket_fd };
+
+  report(&g, GUARDIAN_FAILED, errno);
+  _exit(1);
+}
+
 /* As waitpid() would have it, from a state that is left as it is. */
 static int wait_status(const siginfo_t *info)
 {
@@ -296,7 +305,7 @@ static _Noreturn void guardian_main(const guardian_plan *plan, const lock_copies
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   g.command = fork_command(plan, wrapper_group);
   if (g.command < 0)
-    _exit(1);
+    fail(socket_fd);
   if (socket_fd != GUARDIAN_SOCKET)
     dup2(socket_fd, GUARDIAN_SOCKET);
   /* After exec: the command's arguments are in its title. */
@@ -326,7 +335,7 @@ static _Noreturn void stand_behind(const guardian_plan *plan, const lock_copies 
   if (guardian == 0)
     guardian_main(plan, locks, socket_fd, wrapper_group);
   if (guardian < 0)
-    _exit(1);
+    fail(socket_fd);
   stand_apart(locks, STDERR_FILENO + 1);
   while (waitpid(guardian, &status, WUNTRACED) < 0 ? errno == EINTR
                                                    : WIFSTOPPED(status))

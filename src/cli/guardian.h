@@ -44,11 +44,11 @@ typedef struct guardian_order {
 } guardian_order;
 
 /* What the guardian says. */
-enum guardian_event { GUARDIAN_STARTED = 1, GUARDIAN_STOPPED, GUARDIAN_ENDED };
+enum guardian_event { GUARDIAN_STARTED = 1, GUARDIAN_FAILED, GUARDIAN_STOPPED, GUARDIAN_ENDED };
 
 typedef struct guardian_report {
   enum guardian_event event;
-  int number;              /* the pid; the signal that stopped it; its wait status */
+  int number;              /* the pid; an errno; the signal that stopped it; its wait status */
   pid_t guardian;          /* the pid of the sender */
   bool is_by_guardian;     /* ENDED: after the guardian's own signal or kill */
 } guardian_report;
@@ -68,7 +68,8 @@ void guardian_keep_title(int argc, char **argv);
 
 /* Forks the guardians. Returns the pid of the second one, which ends after the other, with the
  * wrapper's end of the socket (close-on-exec) in *ret_fd, or -1 and errno. The first report is
- * GUARDIAN_STARTED, or the end of the socket when something could not be forked. */
+ * GUARDIAN_STARTED, or GUARDIAN_FAILED when something could not be forked; the socket ends without
+ * one when the guardian is killed. */
 pid_t guardian_start(const guardian_plan *plan, int *ret_fd);
 
 #endif

@@ -96,7 +96,8 @@ int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_stat
 int run_end(run *r, int code);
 
 /* Watches the job and the lease until the job has ended (run_watch.c), and returns its wait
- * status. Renewals that fail stop it in time: see run_schedule.h. */
+ * status; at once where its guardian was killed at the start. Renewals that fail stop it in time:
+ * see run_schedule.h. */
 int run_watch(run *r);
 
 /* " (the reason)" of renewals that failed or of a loss; "" without one. Returns ret_text. */

@@ -269,6 +269,10 @@ static int64_t next_order_in(const run *r, int64_t in_ms)
 
 int run_watch(run *r)
 {
+  if (r->child.pid == 0) {
+    note_end_by_guardian(r);
+    return r->child.status;
+  }
   do {
     int64_t in_ms = act_on_lease(r);
 

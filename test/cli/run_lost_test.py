@@ -5,6 +5,7 @@ server. The arithmetic alone is run_schedule_test.c."""
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -450,6 +451,45 @@ def a_killed_guardian_takes_the_command_along_and_the_lock_is_free():
     contains(done.err, 'guardian')
     _dead_at(inner, 2)
     assert not is_held('alone')
+
+
+def a_guardian_killed_before_the_command_runs_is_reported_as_killed():
+    path = temporary_file() + '.never'
+    env = {'LD_PRELOAD': os.environ['SLOW_TERMINAL'], 'EXEC_WAITS_FOR': path,
+           'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
+    for words in (['run', 'early', '--'], ['sandbox', '--']):
+        process = start(*words, 'true', env=env)
+        pid = process.pid
+        for _ in range(2):
+            children = '/proc/%d/task/%d/children' % (pid, pid)
+            pid = int(until(lambda: read(children).split(), 'a guardian is there')[0])
+        until(lambda: read('/proc/%d/task/%d/children' % (pid, pid)), 'the command is there')
+        os.kill(pid, signal.SIGKILL)
+        done = finish(process)
+        equal(done.code, 137, done)
+        if words[0] == 'run':
+            contains(done.err, 'the guardian of the command under early was killed')
+    assert not is_held('early')
+
+
+def a_command_that_cannot_be_forked_is_reported_with_the_reason():
+    if os.geteuid() != 0:
+        return                          # as a user without other processes
+    user, codes = 100000000 + os.getpid(), []
+    command = command_apart()
+    os.chmod(harness.server.directory, 0o755)
+    os.chmod(harness.server.socket, 0o777)
+    for most in range(1, 9):
+        done = dibs('run', 'forks', '--', 'true', program=command, user=user, group=user,
+                    extra_groups=[], cwd='/',
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)))
+        codes.append(done.code)
+        if 'cannot start true' in done.err:
+            contains(done.err, 'cannot start true: Resource temporarily unavailable')
+            equal(done.code, 70, done)
+        lacks(done.err, 'guardian')
+    assert 70 in codes and codes[-1] == 0, codes
+    shutil.rmtree(os.path.dirname(command))
 
 
 # A daemon: in a session of its own, and the process that started it has ended.

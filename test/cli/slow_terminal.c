@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/cli/slow_terminal.c - for LD_PRELOAD: a process that asks which group has the terminal gets
  * the answer of 100 ms ago, and goes on 100 ms after it has continued a group, as on a machine
- * that had other things to do in between. */
+ * that had other things to do in between. With the variable EXEC_WAITS_FOR it executes a program
+ * only once there is a file of that name. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +13,17 @@
 #include <unistd.h>
 
 static const struct timespec late = { .tv_nsec = 100000000 };
+
+int execvpe(const char *file, char *const *arguments, char *const *environment)
+{
+  const char *awaited = getenv("EXEC_WAITS_FOR");
+  int (*next)(const char *, char *const *, char *const *);
+
+  *(void **)&next = dlsym(RTLD_NEXT, "execvpe");
+  while (awaited != NULL && access(awaited, F_OK) != 0)
+    (void)nanosleep(&late, NULL);
+  return next(file, arguments, environment);
+}
 
 int kill(pid_t pid, int number)
 {
