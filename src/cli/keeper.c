@@ -8,6 +8,8 @@
  *                       ----- "kept" ---> leaves the terminal
  *     exits 0           <---- closes ---- renews; P ends, or a signal: releases
  *
+ * If P ends before the token is printed, nothing is printed and the keeper ends.
+ *
  * The token is printed only for a lock that was taken; a token that could not be printed
  * is a lock given back. Until then the keeper dies with its parent. The keeper is forked
  * before the client is opened, since no client survives a fork. */
@@ -141,19 +143,33 @@ static int keeper_main(session *s, const acquire_arguments *a, const target *t)
 
 /* ---- the process that starts it ---- */
 
-/* Waits for the grant, or for the keeper's end; passes on what should stop it. */
-static bool wait_for_grant(pid_t keeper, int socket_fd, signal_watch *signals,
+/* Also if its parent has not waited for it yet. */
+static bool process_has_ended(int process_fd)
+{
+  struct pollfd process = { .fd = process_fd, .events = POLLIN };
+
+  return poll(&process, 1, 0) > 0;
+}
+
+/* Waits for the grant, or for the keeper's end; passes on what should stop it. The end of the
+ * process that the lock is for ends the wait. */
+static bool wait_for_grant(pid_t keeper, int socket_fd, int process_fd, signal_watch *signals,
                            token_grant *ret_grant)
 {
   for (;;) {
     struct pollfd fds[] = { { .fd = socket_fd, .events = POLLIN },
-                            { .fd = signals->fd, .events = POLLIN } };
+                            { .fd = signals->fd, .events = POLLIN },
+                            { .fd = process_fd, .events = POLLIN } };
     struct signalfd_siginfo info;
 
-    poll(fds, 2, -1);
+    poll(fds, 3, -1);
     if (fds[0].revents != 0)
       return recv(socket_fd, ret_grant, sizeof(*ret_grant), 0) ==
              (ssize_t)sizeof(*ret_grant);
+    if (fds[2].revents != 0) {
+      kill(keeper, SIGTERM);
+      process_fd = -1;
+    }
     while (signals_next(signals, &info)) {
       int number = (int)info.ssi_signo;
 
@@ -183,12 +199,23 @@ static void wait_for_farewell(int socket_fd)
     continue;
 }
 
+static int say_has_ended(const acquire_arguments *a, const target *t)
+{
+  const message_facts facts = { .code = CODE_USAGE, .status = "DIBS_ERR_ARGUMENT",
+                                .name = t->shown };
+  char name[600];
+
+  return say_fault(&facts, "%s was not taken: --for-pid %lld: the process has ended",
+                   printable(t->shown, name, sizeof(name)), (long long)a->token.for_pid);
+}
+
 static int hand_over_token(const acquire_arguments *a, const target *t, pid_t keeper,
-                           int socket_fd, signal_watch *signals)
+                           int socket_fd, int process_fd, signal_watch *signals)
 {
   token_grant grant;
-  bool is_granted = wait_for_grant(keeper, socket_fd, signals, &grant);
-  bool is_printed = is_granted && token_print(a, t, &grant) &&
+  bool is_granted = wait_for_grant(keeper, socket_fd, process_fd, signals, &grant);
+  bool has_ended = process_has_ended(process_fd);
+  bool is_printed = is_granted && !has_ended && token_print(a, t, &grant) &&
                     send(socket_fd, "k", 1, MSG_NOSIGNAL) == 1;
   int code;
 
@@ -200,6 +227,8 @@ static int hand_over_token(const acquire_arguments *a, const target *t, pid_t ke
   code = keeper_code(keeper);
   if (code == 128 + SIGINT)
     return signals_leave(SIGINT, signals->is_by_terminal);
+  if (has_ended && (is_granted || code == 128 + SIGTERM))
+    return say_has_ended(a, t);
   return is_granted ? CODE_INTERNAL : code;
 }
 
@@ -264,11 +293,10 @@ int keeper_run(const acquire_arguments *a, const target *t)
     _exit(keeper_main(&s, &own, t));
   }
   close(sockets[1]);
-  close(process_fd);
   session_close(&s);
   if (keeper < 0) {
     errno = error;
     return say_system("start the process that renews the lock");
   }
-  return hand_over_token(&own, t, keeper, sockets[0], &signals);
+  return hand_over_token(&own, t, keeper, sockets[0], process_fd, &signals);
 }

@@ -203,6 +203,24 @@ def for_pid_prints_nothing_while_it_waits_and_can_be_interrupted():
     end_holder(other)
 
 
+def for_pid_waits_no_longer_than_the_process_lives():
+    other = holder('later')
+    sleeper = subprocess.Popen(['sleep', '60'])
+    process = start('acquire', '--for-pid', str(sleeper.pid), 'later')
+    until_waiting('later')
+    sleeper.kill()          # not waited for: a zombie has ended, too
+    done = finish(process)
+    equal((done.code, done.out), (64, ''), done)
+    contains(done.err, 'later was not taken: --for-pid %d: the process has ended' % sleeper.pid)
+    until_waiting('later', 0)
+    end_holder(other)
+    done = dibs('acquire', '-n', '--for-pid', str(sleeper.pid), 'later')
+    equal((done.code, done.out), (64, ''), done)
+    contains(done.err, 'the process has ended')
+    assert not is_held('later')
+    sleeper.wait()
+
+
 def for_pid_leaves_the_queue_when_its_starter_is_killed():
     other = holder('later')
     sleeper = _sleeper()
