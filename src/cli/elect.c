@@ -16,6 +16,7 @@
 
 #include "cli/aside.h"
 #include "cli/commands.h"
+#include "cli/durations.h"
 #include "cli/elect.h"
 #include "cli/force.h"
 #include "cli/held.h"
@@ -89,14 +90,25 @@ static int run_on_elected(run *r)
 
 /* ---- leading ---- */
 
+static void say_stops_leading(const run *r)
+{
+  char name[600], why[600], limit[DURATION_SIZE];
+
+  printable(r->name, name, sizeof(name));
+  if (run_is_max_hold(r)) {
+    duration_as_span(r->taking->max_hold_ms, limit);
+    say("%s: --max-hold reached: %s; this client stops leading", name, limit);
+  } else {
+    say("the lease of %s could not be renewed%s: this client stops leading", name,
+        run_why(r, why));
+  }
+}
+
 /* Without a command: until a signal, or until the lease is about to end. */
 static int lead_alone(run *r)
 {
-  char name[600], why[600];
-
   if (run_hold_on(r, INT64_MAX, true) == 0 && r->was_stopped_by_us)
-    say("the lease of %s could not be renewed%s: this client stops leading",
-        printable(r->name, name, sizeof(name)), run_why(r, why));
+    say_stops_leading(r);
   return CODE_OK;
 }
 

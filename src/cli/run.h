@@ -103,6 +103,9 @@ int run_watch(run *r);
 /* " (the reason)" of renewals that failed or of a loss; "" without one. Returns ret_text. */
 const char *run_why(const run *r, char ret_text[600]);
 
+/* Whether the lease ends because of --max-hold rather than a renewal that failed. */
+bool run_is_max_hold(const run *r);
+
 /* The times at which the job's guardian acts by itself: a little after this process would. */
 guardian_order run_order(const run *r);
 

@@ -22,8 +22,7 @@
 
 /* ---- the lease ---- */
 
-/* Whether the lease ends because of --max-hold rather than a renewal that failed. */
-static bool is_max_hold(const run *r)
+bool run_is_max_hold(const run *r)
 {
   return r->taking->max_hold_ms > 0 &&
          clock_ms() + dibs_hold_valid_ms(r->hold) >= r->granted_ms + r->taking->max_hold_ms - 1000;
@@ -98,14 +97,14 @@ static void stop_by_signal(run *r, const kill_times *times)
 
   duration_as_span(times->kill_in_ms, left);
   printable(r->name, name, sizeof(name));
-  if (is_max_hold(r))
+  if (run_is_max_hold(r))
     duration_as_span(r->taking->max_hold_ms, limit);
   else
     (void)run_why(r, why);
   say_fault(&(message_facts) { .name = r->name },
             "%s: %s%s; %s was sent %s and will be killed in %s", name,
-            is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
-            is_max_hold(r) ? limit : why, r->job.what, signal_name(r->job.lost_signal), left);
+            run_is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
+            run_is_max_hold(r) ? limit : why, r->job.what, signal_name(r->job.lost_signal), left);
   notify_send(&r->notify, "STATUS=losing %s, stopping %s", name, r->job.what);
 }
 

@@ -31,6 +31,13 @@ def _beating(name, *options, env=None):
 
 # ---- leading ----
 
+def max_hold_without_a_command_is_named_as_the_reason():
+    done = dibs('elect', 'run', 'brief', '-t', '1s', '--max-hold', '1500ms', '-k', '200ms')
+    equal(done.code, 79, done)
+    contains(done.err, 'brief: --max-hold reached: 1.5s; this client stops leading')
+    lacks(done.err, 'renewed')
+
+
 def the_command_runs_while_we_lead_and_its_code_comes_through():
     done = dibs('elect', 'run', 'simple', '--value', 'here', '--', 'sh', '-c',
                 'echo $DIBS_NAME; "$DIBS" elect observe simple -n; exit 9')
