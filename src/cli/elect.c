@@ -192,6 +192,7 @@ static void forget_turn(run *r)
   r->capture = (capture) { -1, -1 };
   r->has_signalled = r->has_killed = r->has_reported_loss = false;
   r->was_stopped_by_us = r->is_lost = r->wants_continue = r->has_child_status = false;
+  r->has_held_on = false;
   if (r->line->is_verbose)
     say("campaigning for %s again", printable(r->name, name, sizeof(name)));
 }

@@ -128,51 +128,13 @@ int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_stat
   return 0;
 }
 
-static void say_unconfirmed(const run *r, dibs_status status, const char *name)
-{
-  dibs_error error = DIBS_ERROR_INIT;
-  char why[sizeof(error.text)];
-
-  (void)dibs_client_error(NULL, 0, &error);         /* of this thread: the release */
-  say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
-            "%s: the release is not confirmed: %s; the lease ends by itself, after up to its ttl",
-            name, printable(error.status == status ? error.text : "", why, sizeof(why)));
-}
-
-/* `why`: of renewals that failed or of the loss, as run_why(). */
-static void say_lost(const run *r, dibs_status status, const char *name, const char *why)
-{
-  const char *next = status == DIBS_TAKEN ? ", and another client has it now"
-                     : why[0] == '\0'     ? ": the lease ended or was broken" : "";
-
-  say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
-            "%s was lost%s%s%s", name, r->command == NULL ? "" : " before the command ended",
-            next, why);
-}
-
-/* Gives the lock back and says what became of it. */
-static void release(run *r)
-{
-  char name[600], why[600];
-  const char *reason = run_why(r, why);
-  dibs_status status = dibs_release(r->hold);
-
-  r->held_ms = clock_ms() - r->granted_ms;
-  r->hold = NULL;
-  printable(r->name, name, sizeof(name));
-  if (dibs_status_is_lost(status)) {
-    r->is_lost = true;
-    if (!r->was_stopped_by_us)
-      say_lost(r, status, name, reason);
-  } else if (status != DIBS_OK) {
-    say_unconfirmed(r, status, name);
-  }
-}
-
 /* --min-hold, after a command that ended with `code`. */
 static int hold_on(run *r, int code)
 {
-  int number = run_hold_on(r, r->granted_ms + r->options->min_hold_ms, false);
+  int number;
+
+  r->has_held_on = dibs_hold_state(r->hold) != DIBS_HOLD_GONE;
+  number = run_hold_on(r, r->granted_ms + r->options->min_hold_ms, false);
 
   return signals_is_key(number) && r->signals.is_by_terminal ? 128 + number : code;
 }
@@ -222,7 +184,7 @@ static int hold_meanwhile(run *r, int (*under_lock)(run *r))
     run_report_acquired(r);
     code = under_lock(r);
   }
-  release(r);
+  run_release(r);
   if (r->is_lost || r->was_stopped_by_us)
     code = CODE_LOST;
   return show_captured(r, code);

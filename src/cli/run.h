@@ -63,6 +63,7 @@ typedef struct run {
   bool is_lost;
   bool has_child_status;
   int child_status;           /* of the command, as from waitpid() */
+  bool has_held_on;           /* the command ended under the lock, and --min-hold began */
   int end_signal;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;
 
@@ -109,10 +110,13 @@ bool run_is_max_hold(const run *r);
 /* The times at which the job's guardian acts by itself: a little after this process would. */
 guardian_order run_order(const run *r);
 
-/* Keeps the lock until `until_ms`; ended early by a loss, and by INT, TERM, HUP or QUIT,
- * which is returned, else 0. `steps_down`: also when the command, if there were one, would
- * have to be stopped. */
+/* Keeps the lock until `until_ms`; ended early by a loss, and by a signal that ends programs
+ * (signals_is_fatal()), which is returned, else 0. `steps_down`: also when the command, if there
+ * were one, would have to be stopped. */
 int run_hold_on(run *r, int64_t until_ms, bool steps_down);
+
+/* Gives the lock back and says what became of it (run_release.c). */
+void run_release(run *r);
 
 /* The variables for the job (run_report.c); `is_broken` where memory was refused. */
 void run_environment(run *r, environment *e);

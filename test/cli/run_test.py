@@ -304,6 +304,16 @@ def nothing_is_said_when_nothing_happens():
 
 # ---- holding ----
 
+def _holding_on():
+    """Its command has ended with 3, and --min-hold has begun."""
+    process = start('run', '--min-hold', '60s', 'grace', '--', 'sh', '-c', 'echo up; exit 3')
+    equal(process.stdout.readline(), 'up\n')
+    until(lambda: not read('/proc/%d/task/%d/children' % (process.pid, process.pid)),
+          'the command has ended')
+    return process
+
+
+
 def min_hold_keeps_the_lock_after_a_fast_command():
     process = start('run', '--min-hold', '1s', 'grace', '--', 'true')
     until_held('grace')
@@ -312,6 +322,23 @@ def min_hold_keeps_the_lock_after_a_fast_command():
     equal(finish(process).code, 0)
     assert time.monotonic() - began > 0.3
     assert not is_held('grace')
+
+
+def a_loss_during_min_hold_is_reported_as_such():
+    process = _holding_on()
+    equal(dibs('break', '--yes', 'grace').code, 0)
+    done = finish(process)
+    equal(done.code, 79, done)
+    contains(done.err, 'grace was lost during --min-hold, after the command had ended')
+    lacks(done.err, 'before the command ended')
+
+
+def a_signal_that_ends_programs_ends_min_hold():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM,
+                   signal.SIGRTMIN):
+        process = _holding_on()
+        process.send_signal(number)
+        equal(finish(process).code, 3, number)
 
 
 def max_hold_stops_the_command_in_time_and_gives_79():
