@@ -119,7 +119,7 @@ static int show(int from, int to, signal_watch *signals)
   for (off_t at = 0; is_written && (size = pread(from, bytes, sizeof(bytes), at)) != 0; at += size)
     is_written = size > 0 && write_all(to, bytes, (size_t)size, signals, &number);
   if (number != 0)
-    say("%s took not all of the command's output before signal %d (%s)", where, number,
+    say("%s did not take all of the command's output before signal %d (%s)", where, number,
         strsignal(number));
   else if (!is_written)
     say("cannot write all of the command's output to %s: %s", where, errno_text(errno));

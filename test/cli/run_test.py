@@ -478,7 +478,7 @@ def quiet_on_success_ends_by_a_signal_while_the_output_is_not_read():
         until(lambda: not is_held('cron'), 'the lock is free')
         process.send_signal(signal.SIGTERM)
         equal(process.wait(PATIENCE), 143, is_blocking)
-        contains(process.stderr.read(), "standard output took not all of the command's output "
+        contains(process.stderr.read(), "standard output did not take all of the command's output "
                                         'before signal 15 (Terminated)')
         os.close(reader)
         os.close(writer)
