@@ -355,7 +355,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
   dibs_client *client, const char *token, int32_t ttl_ms, int64_t *ret_remaining_ms);
 
 /* Releases the lease of `token`. If the hold that it was read from is still in use, in any client,
- * it is lost: it learns that as from dibs_break().
+ * it is lost: it learns that as from dibs_break(). Metrics and history count it as released.
  * Returns DIBS_OK also if the lease had expired but no other client had the name
  * since, and when it is repeated; DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the
  * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token),

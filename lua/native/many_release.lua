@@ -34,6 +34,7 @@ for i = 1, #ARGV - 3 do
 end
 if ended and is_by_token then
   key, name = KEYS[ended], ARGV[3 + ended]
-  tell(string.match(ARGV[1], '^([^:]+):'), 'lost ' .. ARGV[1] .. ' ' .. name)
+  --@include tell_released
+  tell_released(string.match(ARGV[1], '^([^:]+):'), ARGV[1])
 end
 return taker and { 3, taker } or worst

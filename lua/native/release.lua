@@ -55,7 +55,8 @@ end
 if lease.is_held then
   end_lease(queue, lease.token, lease.id)
   if is_by_token then
-    tell(lease.client, 'lost ' .. lease.id .. ' ' .. name)
+    --@include tell_released
+    tell_released(lease.client, lease.id)
   end
 end
 return 1

@@ -49,6 +49,7 @@ if holder and holder.lease ~= id .. ':' .. ARGV[2] then
 end
 share_leave(share, holder, place, until_us > 0)
 if holder and is_by_token then
-  tell(string.match(id, '^(.+):'), 'lost ' .. holder.lease .. ' ' .. name)
+  --@include tell_released
+  tell_released(string.match(id, '^(.+):'), holder.lease)
 end
 return holder and 1 or 2

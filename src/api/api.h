@@ -66,6 +66,7 @@ typedef struct claim {
   drive_waiter *taker, *releaser;
   blocked_call *call;              /* either of them, by drive_call(); NULL: none */
   bool is_held, is_lost;
+  bool was_let_go;                 /* its token has released it */
   bool may_not_wait;               /* wait_ms 0 */
   bool is_over;                    /* the engine has removed it */
   outcome asked;                   /* how the request ended; on_lock may run later */

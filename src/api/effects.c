@@ -137,6 +137,7 @@ void claim_lost(claim *cl, const effect *e)
     return;                              /* by degrade.c; the engine may lose its lease later */
   cl->is_lost = true;
   local_claim_let_go(cl);
+  cl->was_let_go = e->was_let_go;
   (void)outcome_set(&cl->loss, cl->client, e->status, e->text);
   noting_ended(cl, &cl->loss, false, drive_now());
   if (cl->hold == NULL)
@@ -151,6 +152,7 @@ void claim_released(claim *cl, const effect *e)
   dibs_status status = cl->is_lost && e->status == DIBS_OK ? DIBS_LOST : e->status;
 
   cl->is_over = true;
+  cl->was_let_go |= e->was_let_go;
   (void)outcome_set(&cl->end, cl->client, status, e->text);
   noting_ended(cl, &cl->end, e->kind == EFFECT_DETACHED, drive_now());
   claim_end_hold(cl);                    /* no effect after a release; a detach may come first */

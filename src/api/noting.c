@@ -121,6 +121,8 @@ void noting_suspect(const claim *cl)
     log_suspect(cl, drive_now());
 }
 
+/* The program of a hold that its token has released lost it, by log and probe; for all that count
+ * it was released. */
 void noting_ended(claim *cl, const outcome *end, bool is_detached, instant now)
 {
   dibs_fleet_end how = end_of(end->status);
@@ -133,6 +135,8 @@ void noting_ended(claim *cl, const outcome *end, bool is_detached, instant now)
     probe_lost(cl, now);
   if (has_log(cl))
     log_ended(cl, end, is_detached, now);
+  if (cl->was_let_go)
+    how = DIBS_FLEET_RELEASED;
   tell(cl, fleet_end_words[how], now);
   fleet_ended(fleet_of(cl), &cl->note, how, now);
 }

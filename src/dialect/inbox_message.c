@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dialect/inbox_message.c - messages of a client channel: `grant:nonce L ttl waiters N`,
- * `share:nonce L ttl waiters units N`, `want L N`, `lost L N`; `grant` and `share` also
- * without a nonce, from scripts of protocol version 1. Any client may publish, so every
- * part is checked; the name comes last and may have any byte (F22). */
+ * `share:nonce L ttl waiters units N`, `want L N`, `lost L N`, `released L N`;
+ * `grant` and `share` also without a nonce, from scripts of protocol version 1. Any client may
+ * publish, so every part is checked; the name comes last and may have any byte (F22). */
 #include "dialect/native.h"
 
 #include <string.h>
@@ -22,6 +22,8 @@ static inbox_word word_read(const char *bytes, size_t size)
     return INBOX_WANT;
   if (size == 4 && memcmp(bytes, "lost", 4) == 0)
     return INBOX_LOST;
+  if (size == 8 && memcmp(bytes, "released", 8) == 0)
+    return INBOX_RELEASED;
   return 0;
 }
 

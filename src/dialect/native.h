@@ -351,8 +351,11 @@ bool native_many_raise(const protocol *n, request *out, const many_name *names, 
 
 /* ---- inbox messages ---- */
 
-/* SHARE: a grant on a shared resource; WANT and LOST also there. */
-typedef enum inbox_word { INBOX_GRANT = 1, INBOX_WANT, INBOX_LOST, INBOX_SHARE } inbox_word;
+/* SHARE: a grant on a shared resource; the others but GRANT also there. RELEASED comes before the
+ * LOST of a lease that was released by its token. */
+typedef enum inbox_word {
+  INBOX_GRANT = 1, INBOX_WANT, INBOX_LOST, INBOX_SHARE, INBOX_RELEASED
+} inbox_word;
 
 typedef struct inbox_message {
   inbox_word word;

@@ -90,7 +90,7 @@ static bool lock_effect(engine *e, effect *ret)
   *ret = (effect){ .kind = effect_kind_of(event.kind), .context = event.context,
                    .id = event.id, .fence = event.fence, .valid_until = event.valid_until,
                    .depth = event.depth, .units = event.units, .status = event.status,
-                   .is_late = event.was_short,
+                   .is_late = event.was_short, .was_let_go = event.was_let_go,
                    .acknowledged = event.acknowledged,
                    .replicas_wanted = event.replicas_wanted, .has_fsync = event.has_fsync };
   ret->text = event.words;

@@ -241,6 +241,7 @@ typedef struct effect {
   dibs_status status;
   bool is_late;              /* EFFECT_OP_OVER: the limit came before the reply.
                                 EFFECT_LOCK_FAILED: and nothing is known about the server */
+  bool was_let_go;           /* EFFECT_HOLD_LOST, EFFECT_RELEASED: as in lock_event */
   bool is_decided;           /* EFFECT_OP_OVER: read() of its row has ended it */
   int event;
   const char *node;          /* EFFECT_EVENT: of this server, or ""; borrowed as `text` */

@@ -259,6 +259,12 @@ void holders_were_broken(acquisition *a)
     c->was_broken = true;
 }
 
+void holders_were_let_go(acquisition *a)
+{
+  for (claim *c = a->holders; c != NULL; c = c->next)
+    c->was_let_go = true;
+}
+
 void holders_lose(acquisition *a, dibs_status status, const char *words)
 {
   while (a->holders != NULL) {

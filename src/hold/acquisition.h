@@ -80,6 +80,7 @@ void holders_report(const acquisition *a, lock_event_kind kind);
 void holders_end_at(const acquisition *a, instant end);
 void holders_lose(acquisition *a, dibs_status status, const char *words);
 void holders_were_broken(acquisition *a);               /* before holders_lose() */
+void holders_were_let_go(acquisition *a);               /* before holders_lose(), or their end */
 /* They held until now and are being released; they report DIBS_UNKNOWN at `limit`
  * (INSTANT_NEVER: they wait). */
 void holders_release(acquisition *a, instant limit);

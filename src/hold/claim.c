@@ -173,7 +173,8 @@ bool hold_next_event(hold_front *f, lock_event *ret)
   }
   *ret = (lock_event){ .kind = take_first(c), .context = c->context, .id = c->id,
                        .depth = c->depth, .status = c->status, .was_short = c->was_short,
-                       .was_broken = c->was_broken, .words = f->reported_words,
+                       .was_broken = c->was_broken, .was_let_go = c->was_let_go,
+                       .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
   if (c->is_refused) {

@@ -45,7 +45,7 @@ struct claim {
   };
   bool is_refused;               /* it has failed: BUSY */
   bool was_short;                /* FAILED: its time was too short to know about its server */
-  bool was_broken;               /* LOST: as in lock_event */
+  bool was_broken, was_let_go;   /* as in lock_event */
   bool is_reported;              /* it is in the wait report */
   bool has_fsync;
   uint16_t owner_size;

@@ -128,7 +128,8 @@ typedef struct lock_event {
   uint32_t acknowledged, replicas_wanted;   /* GRANTED, if min_replicas was given */
   bool has_fsync;
   bool was_short;          /* FAILED: the time was too short to know about the server */
-  bool was_broken;         /* LOST: by an administrator (`dibs break`) */
+  bool was_broken;         /* LOST: by an administrator (`dibs break`), or by its token */
+  bool was_let_go;         /* LOST, RELEASED: it had been released by its token */
   watched_lease watched;   /* FAILED, BUSY: the lease of another client; token 0: not known */
   instant free_at;         /* the same: its lease has ended, and can be taken then; 0: it has not */
   instant valid_until;

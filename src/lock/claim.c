@@ -171,6 +171,8 @@ void claims_released(lease *l, const release_answer *a)
       if (fence_token(l, c->fence) >= l->term.granted_token)
         c->status = DIBS_TAKEN;
 
+  if (l->term.is_let_go)
+    holders_were_let_go(&l->claims);
   while (l->claims.holders != NULL) {
     claim *c = l->claims.holders;
     dibs_status status = release_status(l, a);

@@ -190,6 +190,8 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
     return confirmed(l, a, end, now);
   if (!a->is_ours) {
     t->backend.counts.renew_failed++;
+    if (a->gone == RELEASE_UNTAKEN)
+      l->term.is_let_go = true;          /* a break raises the last token */
     return hold_gone(l);
   }
 
@@ -200,7 +202,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   holders_say(&l->claims, "");
   l->term.valid_until = instant_max(l->term.valid_until, end);
   l->term.waiters_elsewhere = a->waiters;
-  l->term.is_suspect = l->term.is_reported_broken = false;
+  l->term.is_suspect = l->term.is_reported_broken = l->term.is_let_go = false;
   if (l->state == LEASE_PARKED && a->waiters > 0)
     return park_revoked(l);
   hold_set_deadline(l);
@@ -246,9 +248,14 @@ lease_state hold_lost(lease *l, dibs_status why, const char *words)
 
 lease_state hold_gone(lease *l)
 {
+  if (l->term.is_reported_broken)
+    holders_were_broken(&l->claims);
+  if (l->term.is_let_go) {
+    holders_were_let_go(&l->claims);
+    return hold_lost(l, DIBS_LOST, "it was released by its token");
+  }
   if (!l->term.is_reported_broken)
     return hold_lost(l, DIBS_LOST, "the server no longer has this lease");
-  holders_were_broken(&l->claims);
   return hold_lost(l, DIBS_LOST, "others ended it: broken, or released by its token");
 }
 

@@ -111,7 +111,7 @@ static lease *lease_of(const lock_table *t, const inbox_message *m)
     return set_find(t, m->lease.set);
   if (m->word != INBOX_SHARE) {
     l = mutex_find(t, m->name, m->name_size);
-    if (l != NULL || m->word != INBOX_LOST)
+    if (l != NULL || (m->word != INBOX_LOST && m->word != INBOX_RELEASED))
       return l;
   }
   return shared_find(t, m->name, m->name_size, m->lease.ask);
@@ -156,6 +156,13 @@ static void message_lost(lease *l, const inbox_message *m, instant now)
   }
 }
 
+/* Only why the lease ends, if it does: the `lost` that follows has the lease renewed. */
+static void message_released(lease *l, const inbox_message *m)
+{
+  if (lease_is_in(l, STATES_LEASE) && is_lease_of(l, &m->lease))
+    l->term.is_let_go = true;
+}
+
 void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now)
 {
   inbox_message m;
@@ -184,6 +191,10 @@ void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now)
   case INBOX_LOST:
     if (l != NULL)
       message_lost(l, &m, now);
+    break;
+  case INBOX_RELEASED:
+    if (l != NULL)
+      message_released(l, &m);
     break;
   }
 }

@@ -54,6 +54,38 @@ def a_lock_that_was_broken_is_lost():
     equal([e['end'] for e in _history('broken:1')], ['lost'])
 
 
+def _is_released_by_its_token(name, after, waits):
+    sleeper = subprocess.Popen(['sleep', '60'])
+    harness._started.append(sleeper)
+    token = dibs('acquire', '--for-pid', str(sleeper.pid), name,
+                 env={'DIBS_URL': _url(history='all')}).out.strip()
+    keeper = who(name)['holder']['pid']
+    waiter = start('run', '-w', '50s', name, '--', 'true') if waits else None
+    if waits:
+        until_waiting(name)
+    time.sleep(after)
+    equal(dibs('release', token).code, 0)
+    until(lambda: not is_alive(keeper), 'the keeper ends', 30)
+    if waits:
+        equal(finish(waiter).code, 0)
+    equal([e['end'] for e in _history(name) if e['pid'] == keeper], ['released'])
+    counts = [line for line in dibs('metrics', '--once').out.splitlines()
+              if line.startswith('dibs_lost_total{class="%s",' % name.split(':')[0])]
+    equal([line.split()[-1] for line in counts], ['0', '0'], counts)
+
+
+def a_lock_that_listens_for_its_end_is_released_by_its_token():
+    _is_released_by_its_token('deployed:1', 1.5, waits=False)
+
+
+def a_lock_that_another_waits_for_is_released_by_its_token():
+    _is_released_by_its_token('handed:1', 1.5, waits=True)
+
+
+def a_lock_that_was_released_by_its_token_at_once_is_released():
+    _is_released_by_its_token('deployedsoon:1', 0, waits=False)
+
+
 def a_command_that_is_not_recorded_leaves_nothing():
     equal(dibs('run', 'silent:1', '--', 'true', env={'DIBS_URL': _url(report='off',
                                                                      history='all')}).code, 0)

@@ -115,7 +115,8 @@ void peer_hands_over(struct peer *p, const char *format, ...)
   __attribute__((format(printf, 2, 3)));
 
 /* The next line of the log must be this: "granted a", "failed a DIBS_BUSY", "lost a
- * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a", "ends_soon a", "observed a 5",
+ * DIBS_LOST", "lost a DIBS_LOST let go" by its token, "released a DIBS_OK", "suspect a",
+ * "renewed a", "ends_soon a", "observed a 5",
  * "cut_off a DIBS_ERR_UNREACHABLE", which is a warning too; "over a DIBS_TIMED_OUT". */
 void peer_expect_told(struct peer *p, const char *line);
 bool peer_try_told(struct peer *p, const char *line);    /* false: something else, or nothing */

@@ -7,8 +7,8 @@ static void tell(struct peer *p, const char *what, const effect *e, bool with_st
   char line[128];
   const struct who *w = e->context;
 
-  snprintf(line, sizeof(line), "%s %s%s%s", what, w->name, with_status ? " " : "",
-           with_status ? dibs_status_name(e->status) : "");
+  snprintf(line, sizeof(line), "%s %s%s%s%s", what, w->name, with_status ? " " : "",
+           with_status ? dibs_status_name(e->status) : "", e->was_let_go ? " let go" : "");
   peer_keep(p->lines, &p->line_count, line);
 }
 

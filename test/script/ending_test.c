@@ -374,8 +374,11 @@ TEST(a_release_by_token_tells_the_holder_and_its_own_release_does_not)
       (void)world_acquire(w, BERT, 1);
     world_messages(w, ANNA);
     assert_int_equal(world_token_release(w, CARL, &held.lease).outcome, RELEASE_DONE);
-    snprintf(told, sizeof(told), "lost %s orders\n", lease_text(&held.lease));
+    snprintf(told, sizeof(told), "released %s orders\nlost %s orders\n", lease_text(&held.lease),
+             lease_text(&held.lease));
     assert_string_equal(world_messages(w, ANNA), told);
+    assert_int_equal(world_renew(w, ANNA, &held.lease, 30000).gone,
+                     ask == 3 ? RELEASE_TAKEN : RELEASE_UNTAKEN);
     /* Repeated, it ends nothing. */
     assert_int_equal(world_token_release(w, CARL, &held.lease).outcome,
                      ask == 3 ? RELEASE_TAKEN : RELEASE_DONE);

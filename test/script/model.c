@@ -386,6 +386,10 @@ static release_answer end_named(struct model *m, int64_t now, int64_t estimate_u
   }
   model_lease(m, lost);
   end_lease(m, now, estimate_us, m->client, m->ask, m->token + (breaks ? 1 : 0));
+  if (how == BY_TOKEN) {
+    snprintf(line, sizeof(line), "released %s orders", lost);
+    tell(m, owner, line);
+  }
   if (how != BY_HOLDER) {
     snprintf(line, sizeof(line), "lost %s orders", lost);
     tell(m, owner, line);

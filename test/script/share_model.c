@@ -427,12 +427,12 @@ bool model_release(struct share_model *m, int64_t now, int who, const lease_id *
   return is_there;
 }
 
-static void tell_lost(struct share_model *m, int who, const lease_id *lease)
+static void tell_end(struct share_model *m, int who, const char *word, const lease_id *lease)
 {
   char line[256], client[CLIENT_ID_SIZE];
 
   model_client(who, client);
-  snprintf(line, sizeof(line), "lost %s:%llu:%llu orders", client,
+  snprintf(line, sizeof(line), "%s %s:%llu:%llu orders", word, client,
            (unsigned long long)lease->ask, (unsigned long long)lease->token);
   tell(m, who, line);
 }
@@ -448,8 +448,10 @@ bool model_token_release(struct share_model *m, int64_t now, int who, const leas
     return false;
   }
   leave(m, now, who, lease->ask, h, false, 0, estimate_us);
-  if (is_there)
-    tell_lost(m, who, lease);
+  if (is_there) {
+    tell_end(m, who, "released", lease);
+    tell_end(m, who, "lost", lease);
+  }
   return is_there;
 }
 
@@ -476,7 +478,7 @@ release_answer model_break(struct share_model *m, int64_t now, int who, const le
   remove_holder(m, h);
   (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, is_quiet, &n);
   news_tell(m, &n);
-  tell_lost(m, who, lease);
+  tell_end(m, who, "lost", lease);
   return (release_answer){ .outcome = RELEASE_DONE };
 }
 

@@ -368,12 +368,13 @@ TEST(a_broken_reader_is_told_and_the_others_stay)
 TEST(a_release_by_token_is_told_and_a_release_is_not)
 {
   acquire_answer a = reads(ANNA, 1), b = reads(BERT, 1);
-  char lost[128];
+  char told[256];
 
   share_hear(ANNA, BERT);
   assert_true(share_token_release(w, CARL, &a.lease));
-  snprintf(lost, sizeof(lost), "lost %s orders\n", lease_text(&a.lease));
-  assert_string_equal(world_messages(w, ANNA), lost);
+  snprintf(told, sizeof(told), "released %s orders\nlost %s orders\n", lease_text(&a.lease),
+           lease_text(&a.lease));
+  assert_string_equal(world_messages(w, ANNA), told);
   assert_false(share_token_release(w, CARL, &a.lease));
   share_nothing_told(ANNA);
   assert_true(share_release(w, BERT, &b.lease, 0));

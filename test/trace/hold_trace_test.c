@@ -359,6 +359,68 @@ TEST(a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer)
   peer_free(p);
 }
 
+static struct peer *held_and_listening(void)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  peer_advance_ms(p, 600);
+  peer_connect(p, 1);
+  peer_serve(p, "renew*", "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  return p;
+}
+
+/* `released` names the reason only. */
+TEST(a_lease_that_its_token_released_is_lost_as_let_go)
+{
+  struct peer *p = held_and_listening();
+
+  peer_message(p, "released " A ":1:60 n");
+  peer_expect_nothing(p);
+  peer_message(p, "lost " A ":1:60 n");
+  peer_expect_told_nothing(p);
+  peer_serve(p, "renew " A ":1:60", "[%lld -1 3]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST let go");
+  assert_non_null(strstr(peer_last_event(p), "released by its token"));
+  peer_free(p);
+}
+
+/* A break would have raised the last token. */
+TEST(a_lease_that_was_the_last_grant_was_let_go_also_without_a_message)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  peer_advance_ms(p, 11200);
+  peer_serve(p, "renew " A ":1:60", "[%lld -1 4]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST let go");
+  peer_free(p);
+}
+
+TEST(a_lease_that_its_token_released_before_its_holder_did_was_let_go)
+{
+  struct peer *p = held_and_listening();
+
+  peer_message(p, "released " A ":1:60 n");
+  peer_release(p, "a");
+  peer_serve(p, "release " A ":1:60", "[3 '" B ":1:61]");
+  peer_expect_told(p, "released a DIBS_TAKEN let go");
+  peer_free(p);
+}
+
+TEST(a_forged_release_by_token_ends_no_hold_and_is_forgotten)
+{
+  struct peer *p = held_and_listening();
+
+  peer_message(p, "released " A ":1:60 n");
+  peer_message(p, "lost " A ":1:60 n");
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_message(p, "lost " A ":1:60 n");
+  peer_serve(p, "renew " A ":1:60", "[%lld -1 2]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
 TEST(a_forged_loss_costs_a_renewal_and_no_hold)
 {
   struct peer *p = peer_held((struct wish){ 0 });

@@ -103,6 +103,9 @@ TEST(wants_and_losses_name_lease_and_lock)
   assert_int_equal(m.lease.ask, 7);
   assert_true(read_text("lost " LEASE " orders", &m));
   assert_int_equal(m.word, INBOX_LOST);
+  assert_true(read_text("released " LEASE " orders", &m));
+  assert_int_equal(m.word, INBOX_RELEASED);
+  assert_false(read_text("release " LEASE " orders", &m));
 }
 
 TEST(a_set_of_the_client_is_named_beside_it)
