@@ -114,8 +114,9 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   if (!is_wanted(w, ended, name, size))
     return DIBS_OK;
   status = inspect_name(w->client, name, size, limit_of(w), &found);
-  if (status == DIBS_ERR_WRONG_TYPE)
-    return DIBS_OK;                      /* a foreign key under this client's prefix */
+  /* A foreign key; where all keys are asked, also one of which the script cannot make sense. */
+  if (status == DIBS_ERR_WRONG_TYPE || (is_foreign(w) && status == DIBS_ERR_PROTOCOL))
+    return DIBS_OK;
   /* Also without a reply about the parties the name itself was read. */
   w->last = instant_before(drive_now(), w->until) ? status : DIBS_ERR_UNREACHABLE;
   if (status != DIBS_OK)

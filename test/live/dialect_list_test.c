@@ -11,7 +11,8 @@
 
 #include "live.h"
 
-#define JAVA "b983c153-7421-469a-addb-44fb92259a1b:42"
+#define JAVA_U "b983c153-7421-469a-addb-44fb92259a1b"
+#define JAVA JAVA_U ":42"
 
 enum { TTL_MS = 20000, NAMES = 24 };
 
@@ -98,6 +99,80 @@ TEST(locks_of_redisson_are_found_among_other_keys)
   live_expect(c, dibs_release(reads), DIBS_OK);
   live_expect(c, dibs_release(stock), DIBS_OK);
   expect_one(c, "*", "orders:java");
+  dibs_close(c);
+}
+
+static dibs_inspection *inspected(dibs_client *c, const char *name)
+{
+  dibs_inspection *in = NULL;
+
+  live_expect(c, dibs_inspect(c, dibs_text(name), &in), DIBS_OK);
+  return in;
+}
+
+TEST(a_foreign_key_ends_no_listing_of_redisson_s_locks)
+{
+  live_needs_one_server();
+  dibs_client *c = open_as(DIBS_DIALECT_REDISSON);
+  const char *const all[] = { "ma:lock", "ma:token", NULL };
+  dibs_hold *lock = live_lock(c, "ma:lock", TTL_MS), *token = live_lock(c, "ma:token", TTL_MS);
+  dibs_inspection *in;
+
+  test_server_integer(live_server, "HSET ma:p user:12 123456789012345678901234567890");
+  test_server_integer(live_server, "HSET ma:n user:12 -1");
+  test_server_command(live_server, "SET redisson_lock_token:{ma:token} word");
+  test_server_command(live_server, "SET ma:f 3");
+  test_server_integer(live_server, "ZADD {ma:f}:timeout 9000000000000.5 a");
+  test_server_command(live_server, "SET ma:i 3");
+  test_server_integer(live_server, "ZADD {ma:i}:timeout +inf a");
+  expect(c, "ma:*", all);
+  live_expect(c, dibs_inspect(c, dibs_text("ma:p"), &in), DIBS_ERR_WRONG_TYPE);
+  live_expect(c, dibs_inspect(c, dibs_text("ma:f"), &in), DIBS_ERR_WRONG_TYPE);
+  live_expect(c, dibs_release(lock), DIBS_OK);
+  live_expect(c, dibs_release(token), DIBS_OK);
+  dibs_close(c);
+}
+
+/* lockAsync(threadId) takes any long. */
+TEST(a_lock_of_a_negative_thread_is_shown_and_can_be_broken)
+{
+  live_needs_one_server();
+  dibs_client *c = open_as(DIBS_DIALECT_REDISSON);
+  dibs_inspection *in;
+
+  test_server_integer(live_server, "HSET neg:x " JAVA_U ":-8123456789012345678 1");
+  test_server_integer(live_server, "PEXPIRE neg:x 20000");
+  expect_one(c, "neg:*", "neg:x");
+  in = inspected(c, "neg:x");
+  assert_string_equal(in->holder->note, JAVA_U ":-8123456789012345678");
+  live_expect(c, dibs_break(c, dibs_text("neg:x"), in->lease), DIBS_OK);
+  in = dibs_inspection_free(in);
+  in = inspected(c, "neg:x");
+  assert_false(in->is_held);
+  in = dibs_inspection_free(in);
+  dibs_close(c);
+}
+
+/* Of so many readers, the field `mode` is in a later page of HSCAN. */
+TEST(a_read_write_lock_of_many_readers_is_one)
+{
+  live_needs_one_server();
+  dibs_client *c = open_as(DIBS_DIALECT_REDISSON);
+  dibs_inspection *in;
+
+  test_server_integer(live_server, "HSET many:r mode read");
+  for (int i = 0; i < 3000; i++) {
+    char command[96];
+
+    (void)snprintf(command, sizeof(command), "HSET many:r " JAVA_U ":%d 1", i + 1);
+    test_server_integer(live_server, command);
+  }
+  test_server_integer(live_server, "PEXPIRE many:r 20000");
+  in = inspected(c, "many:r");
+  assert_int_equal(in->kind, DIBS_KIND_RWLOCK);
+  assert_int_equal(in->holder_count, 3000);
+  assert_int_equal(in->holder->mode, DIBS_MODE_READ);
+  in = dibs_inspection_free(in);
   dibs_close(c);
 }
 

@@ -37,24 +37,33 @@ static bool uuid_read(const char *at, uint8_t ret_bytes[16])
   return used == 16;
 }
 
+/* K of Java is any long; it is kept as its 64 bits. */
+static bool thread_read(const char *bytes, size_t size, uint64_t *ret_ask)
+{
+  bool is_negative = size > 0 && bytes[0] == '-';
+  size_t digits = is_negative;
+  uint64_t most = (uint64_t)INT64_MAX + is_negative, value;
+
+  while (digits < size && bytes[digits] >= '0' && bytes[digits] <= '9')
+    digits++;
+  if (!uint_read(bytes + is_negative, digits - is_negative, &value) || value > most)
+    return false;
+  *ret_ask = is_negative ? 0 - value : value;
+  return true;
+}
+
 /* `U:K`, and `U:K:write`; anything else is an unknown owner. */
 static void owner_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE],
                        uint64_t *ret_ask)
 {
-  words w = { bytes, size };
   uint8_t uuid[16];
-  size_t digits = 0;
 
   memset(ret_client, '.', CLIENT_ID_SIZE - 1);
   ret_client[CLIENT_ID_SIZE - 1] = 0;
   *ret_ask = 0;
   if (size < UUID_SIZE || bytes[UUID_SIZE - 1] != ':' || !uuid_read(bytes, uuid))
     return;
-  w.at += UUID_SIZE;
-  w.size -= UUID_SIZE;
-  while (digits < w.size && w.at[digits] >= '0' && w.at[digits] <= '9')
-    digits++;
-  if (uint_read(w.at, digits, ret_ask))
+  if (thread_read(bytes + UUID_SIZE, size - UUID_SIZE, ret_ask))
     text_base64url_16(uuid, ret_client);
 }
 

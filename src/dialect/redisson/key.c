@@ -63,7 +63,7 @@ void redisson_owner(const char client[CLIENT_ID_SIZE], uint64_t ask, text *out)
 {
   char uuid[UUID_SIZE];
 
-  text_format(out, "%s:%" PRIu64, redisson_uuid(client, uuid) ? uuid : "nobody", ask);
+  text_format(out, "%s:%" PRId64, redisson_uuid(client, uuid) ? uuid : "nobody", (int64_t)ask);
 }
 
 void redisson_channel(const protocol *n, const void *name, size_t size, char mode,

@@ -3,6 +3,9 @@
 
 #include "tests.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <dibs/client.h>
 
 #include "answer_reader.h"
@@ -148,6 +151,29 @@ TEST(an_inspection_knows_owners_by_their_uuid)
   assert_int_equal(a.shown, 1);
   redisson_dialect.owner_show(a.holders[0].lease.client, 42, &shown);
   assert_string_equal(words, UUID ":42");
+}
+
+/* lockAsync(threadId) takes any long. */
+TEST(a_thread_id_may_be_negative)
+{
+  static const char *const ids[] = { "-1", "-8123456789012345678", "-9223372036854775808" };
+  static inspect_answer a;
+
+  for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+    char reply[160], owner[64], words[64];
+    text shown = text_over(words, sizeof(words));
+
+    snprintf(owner, sizeof(owner), UUID ":%s", ids[i]);
+    snprintf(reply, sizeof(reply), "*10\r\n:100\r\n:0\r\n:2000\r\n:0\r\n" ONE
+             "$%zu\r\n%s\r\n$1\r\n1\r\n", strlen(owner), owner);
+    assert_true(inspect_of(reply, &a));
+    assert_string_equal(a.holders[0].lease.client, CLIENT);
+    redisson_dialect.owner_show(CLIENT, a.holders[0].lease.ask, &shown);
+    assert_string_equal(words, owner);
+  }
+  assert_true(inspect_of("*10\r\n:100\r\n:0\r\n:1\r\n:0\r\n" ONE
+                         "$57\r\n" UUID ":-9223372036854775809\r\n$1\r\n1\r\n", &a));
+  assert_string_equal(a.holders[0].lease.client, NOBODY);
 }
 
 TEST(an_owner_of_another_form_is_somebody_unknown)
