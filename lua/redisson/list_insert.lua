@@ -12,7 +12,11 @@ elseif at == size then
 else
   local old = redis.call('LINDEX', KEYS[1], at)
   redis.call('LSET', KEYS[1], at, ARGV[3])
-  redis.call('LINSERT', KEYS[1], 'BEFORE', ARGV[3], ARGV[2])
+  local done = redis.pcall('LINSERT', KEYS[1], 'BEFORE', ARGV[3], ARGV[2])
+  if type(done) == 'table' then                    -- the user has no right to it
+    redis.call('LSET', KEYS[1], at, old)
+    return done
+  end
   redis.call('LSET', KEYS[1], at + 1, old)
 end
 return 1

@@ -126,6 +126,30 @@ TEST(an_element_is_inserted_at_its_index_whatever_is_equal_to_it)
   clear();
 }
 
+/* Both scripts write a mark over an element first. */
+TEST(a_user_without_the_right_to_the_second_write_destroys_no_element)
+{
+  bool is_done = false;
+  dibs_client *weak;
+  char url[256];
+
+  live_needs_one_server();
+  add("a");
+  add("b");
+  add("c");
+  assert_string_equal(run("ACL SETUSER weak on >w ~* &* +@all -linsert -lrem"), "OK");
+  (void)snprintf(url, sizeof(url), "unix://weak:w@%s", test_server_socket(live_server));
+  weak = live_open(url);
+  live_expect(weak, dibs_list_insert(weak, NAME, 1, dibs_text("x"), &is_done), DIBS_ERR_DENIED);
+  expect_all("[a, b, c]");
+  live_expect(weak, dibs_list_remove_at(weak, NAME, 1, &is_done), DIBS_ERR_DENIED);
+  live_expect(weak, dibs_list_remove_at(weak, NAME, -1, &is_done), DIBS_ERR_DENIED);
+  expect_all("[a, b, c]");
+  assert_false(is_done);
+  assert_null(dibs_close(weak));
+  clear();
+}
+
 TEST(elements_are_removed_by_value_and_by_index)
 {
   uint64_t removed = 9;
