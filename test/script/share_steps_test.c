@@ -200,7 +200,7 @@ static bool add_named(struct step_request *r, buffer *out)
 {
   static size_t turn;
   const lease_id *l;
-  share_renew_item item = { NAME, sizeof(NAME) - 1, NULL, 30000, 'p', 0 };
+  share_renew_item item = { NAME, sizeof(NAME) - 1, NULL, 30000, 'p', 0, false };
 
   if (before->count == 0)
     return false;

@@ -174,7 +174,7 @@ int64_t share_cancel(struct world *w, int who, uint64_t ask, int64_t until_us)
 renew_answer share_renew(struct world *w, int who, const lease_id *lease, int64_t ttl_ms,
                          char mode)
 {
-  share_renew_item item = { WORLD_NAME, strlen(WORLD_NAME), lease, ttl_ms, mode, 0 };
+  share_renew_item item = { WORLD_NAME, strlen(WORLD_NAME), lease, ttl_ms, mode, 0, false };
   const resp_reply *r;
   renew_answer a;
   int64_t server_us;
