@@ -63,6 +63,19 @@ void hold_limit_lease(lease *l, instant limit, bool is_fixed)
   hold_set_deadline(l);
 }
 
+/* The holder with a limit is gone. A renewal that the limit has cut made the lease short, so that
+ * the next one may be due after its end. */
+void hold_unlimit(lease *l)
+{
+  span left = instant_since(l->term.valid_until, l->renew.at);
+
+  if (instant_is_never(l->term.limit))
+    return;
+  l->term.limit = INSTANT_NEVER;
+  if (l->renewing_at != NULL || !timer_is_set(&l->renew) || left.ns < l->term.ttl.ns / 3)
+    lease_renewal_due(l);
+}
+
 /* Readers share the lease; each has its own fence. */
 void hold_join(lease *l, instant now)
 {
@@ -145,6 +158,7 @@ void hold_pass(lease *l, instant now)
     l->handovers_since = now;
   l->local_number++;
   l->term.ttl = next->spec.ttl;
+  hold_unlimit(l);
   hold_first(l, now);
   wait_forget_if_unused(l);
   l->table->backend.counts.granted_local++;

@@ -56,7 +56,7 @@ lease_state park_begin(lease *l, span linger, instant now)
   lock_table *t = l->table;
 
   l->idle_since = now;
-  l->term.limit = INSTANT_NEVER;
+  hold_unlimit(l);
   l->handovers = 0;
   if (l->note_is_set)
     note_is_due(l);

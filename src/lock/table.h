@@ -374,6 +374,7 @@ uint64_t fence_of(const lease *l, uint64_t token);
 uint64_t fence_token(const lease *l, uint64_t fence);
 void hold_first(lease *l, instant now);   /* the first waiter holds it */
 void hold_limit_lease(lease *l, instant limit, bool is_fixed);     /* as hold_limit() */
+void hold_unlimit(lease *l);               /* before its next holder, or none */
 /* Whether its owner holds the lease: the claim holds it too, or has failed. */
 bool hold_reenters(lease *l, claim *c);
 bool hold_may_pass(const lease *l, instant now); /* local handoff allowed? */

@@ -358,6 +358,78 @@ TEST(a_fixed_lease_is_never_passed_on_inside)
   peer_free(p);
 }
 
+/* "a" has a lease of 1 s and a hold of 900 ms, its inbox stands. Renewed about every 500 ms, it is
+ * renewed once, for what is left of the hold. */
+static struct peer *held_with_limit(int64_t linger_ms)
+{
+  engine_settings s = peer_settings();
+  struct peer *p;
+
+  s.renew_every = SPAN_MS(500);
+  p = peer_new_with(&s);
+  peer_lock(p, "a", (struct wish){ .ttl_ms = 1000, .max_hold_ms = 900, .linger_ms = linger_ms });
+  peer_connect(p, 0);
+  peer_serve(p, "acquire*", "[1 %lld 1000 60]", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  if (linger_ms == 0)
+    peer_lock(p, "b", (struct wish){ .ttl_ms = 1000 });
+  peer_connect(p, 1);
+  peer_serve(p, "renew*", "[%lld 0 900]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  return p;
+}
+
+/* Its next renewal would be due when it has ended. */
+TEST(a_lease_that_a_limit_has_cut_is_renewed_at_once_for_the_next_holder)
+{
+  for (int is_answered = 0; is_answered <= 1; is_answered++) {
+    struct peer *p = held_with_limit(0);
+
+    peer_advance_to_command(p);
+    peer_expect(p, "renew " A ":1:60");
+    if (is_answered) {
+      peer_answer(p, "[%lld 0 %lld]", peer_server_us(p), (long long)peer_valid_ms(p, "a"));
+      peer_expect_told(p, "renewed a");
+    }
+    peer_release(p, "a");
+    peer_expect_told(p, "released a DIBS_OK");
+    peer_expect_told(p, "granted b");
+    peer_expect(p, "renew " A ":1:60");
+    if (!is_answered) {
+      peer_answer(p, "[%lld 0 %lld]", peer_server_us(p), (long long)peer_valid_ms(p, "b"));
+      peer_expect_told(p, "renewed b");
+    }
+    peer_answer(p, "[%lld 0 1000]", peer_server_us(p));
+    peer_expect_told(p, "renewed b");
+    assert_in_range(peer_valid_ms(p, "b"), 900, 1000);
+    peer_free(p);
+  }
+}
+
+TEST(a_lease_that_a_limit_has_cut_is_renewed_at_once_when_it_lingers)
+{
+  struct peer *p = held_with_limit(2000);
+
+  peer_advance_to_command(p);
+  peer_serve(p, "renew*", "[%lld 0 %lld]", peer_server_us(p), (long long)peer_valid_ms(p, "a"));
+  peer_expect_told(p, "renewed a");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect(p, "renew " A ":1:60");
+  peer_free(p);
+}
+
+TEST(a_limit_that_has_cut_no_renewal_costs_none)
+{
+  struct peer *p = held_with_limit(0);
+
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_told(p, "granted b");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 TEST(a_thousand_waiting_threads_are_one_ask)
 {
   struct peer *p = peer_new();
