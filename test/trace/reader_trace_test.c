@@ -174,6 +174,28 @@ TEST(a_reader_that_shares_its_lease_cannot_be_detached)
   peer_end_clean(p);
 }
 
+/* Its end stays where it is when only an inner hold without one is left. */
+TEST(a_reader_does_not_join_a_lease_that_ends)
+{
+  static const struct wish outer[] = {
+    { READER, .owner = "a", .is_fixed = true },
+    { READER, .owner = "a", .max_hold_ms = 3000 },
+  };
+
+  for (size_t i = 0; i < sizeof(outer) / sizeof(outer[0]); i++) {
+    struct peer *p = seated(outer[i]);
+
+    peer_lock(p, "inner", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
+    peer_expect_told(p, "granted inner");
+    peer_release(p, "a");
+    peer_expect_told(p, "released a DIBS_OK");
+    peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
+    peer_expect_told_nothing(p);
+    peer_expect(p, "share_acquire " KEY " 2 r w");
+    peer_free(p);
+  }
+}
+
 TEST(nobody_joins_a_lease_whose_token_was_written)
 {
   struct peer *p = seated((struct wish){ READER, .owner = "a" });
