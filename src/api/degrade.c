@@ -3,6 +3,7 @@
 #include "api/degrade.h"
 
 #include "api/removed_files.h"
+#include "lock/lease.h"
 
 #define PAUSE_FIRST SPAN_MS(20)
 #define PAUSE_MOST SPAN_MS(200)
@@ -123,7 +124,8 @@ static void ask_servers(claim *cl, instant now)
 
 /* ---- the time ---- */
 
-/* When it is to do something: its next try; the warning before the end of a hold, or that end. */
+/* When it is to do something: its next try; the warning before the end of a hold, or that end;
+ * the end of a lease that was reported lost. */
 static instant due_at(const claim *cl)
 {
   const local_claim *l = cl->local;
@@ -131,6 +133,8 @@ static instant due_at(const claim *cl)
 
   if (local_claim_is(cl, LOCAL_WAITS))
     return l->next_try;
+  if (local_claim_is(cl, LOCAL_NOT) && cl->is_lost && lock_files_are_open(&l->files))
+    return l->ends_at;
   if (!local_claim_is(cl, LOCAL_HELD) || !lock_files_are_open(&l->files))
     return INSTANT_NEVER;
   at = l->ends_at;
@@ -169,6 +173,8 @@ static void step(claim *cl, instant now)
     take(cl, now);
   else if (local_claim_is(cl, LOCAL_WAITS))
     ask_servers(cl, now);
+  else if (local_claim_is(cl, LOCAL_NOT))
+    local_claim_let_go(cl);
   else if (!instant_before(now, cl->local->ends_at))
     time_is_over(cl);
   else
@@ -274,6 +280,25 @@ bool degrade_cancel(claim *cl)
     return false;
   end_waiting(cl, DIBS_CANCELLED, "");
   return true;
+}
+
+void degrade_lost(claim *cl)
+{
+  client_record *c = cl->client;
+  instant now = drive_now(), end = now;
+
+  if (!local_claim_is(cl, LOCAL_NOT))
+    return;
+  if (cl->hold != NULL)                  /* the end that dibs_hold_valid_ms() has promised */
+    end = instant_min((instant){ atomic_load(&cl->hold->valid_until_ns) },
+                      instant_add(now, LOST_NOTICE_MAX));
+  if (!instant_before(now, end) || !lock_files_are_open(&cl->local->files)) {
+    local_claim_let_go(cl);
+    return;
+  }
+  cl->local->ends_at = end;
+  c->degrade_alarm_at = instant_min(c->degrade_alarm_at, end);
+  client_alarm_set(c);
 }
 
 void degrade_release(claim *cl)

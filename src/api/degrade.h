@@ -32,6 +32,9 @@ bool degrade_begin(claim *cl);
 bool degrade_takes_over(claim *cl, dibs_status status);
 /* true: it waited here, and is cancelled. */
 bool degrade_cancel(claim *cl);
+/* A lease of servers is reported lost, a little before its end: its files keep others out until
+ * then. */
+void degrade_lost(claim *cl);
 void degrade_release(claim *cl);             /* of one that is LOCAL_HELD; may free it */
 void degrade_close(client_record *c);          /* ends all waiting requests */
 void degrade_alarm(client_record *c);

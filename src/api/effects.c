@@ -136,8 +136,8 @@ void claim_lost(claim *cl, const effect *e)
   if (cl->is_lost)
     return;                              /* by degrade.c; the engine may lose its lease later */
   cl->is_lost = true;
-  local_claim_let_go(cl);
   cl->was_let_go = e->was_let_go;
+  degrade_lost(cl);
   (void)outcome_set(&cl->loss, cl->client, e->status, e->text);
   noting_ended(cl, &cl->loss, false, drive_now());
   if (cl->hold == NULL)

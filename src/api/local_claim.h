@@ -26,7 +26,8 @@ typedef struct local_claim {
   instant next_try;
   span pause;                      /* before the second next try */
   end_terms end;                   /* of a hold, and of those inside */
-  instant ends_at;                 /* of a hold; after its loss, of its exclusive lock */
+  instant ends_at;                 /* of a hold; after its loss, of its exclusive lock, or of
+                                      the lease of servers that was reported lost */
   many_name names[];               /* several; then the descriptors of `files` */
 } local_claim;
 

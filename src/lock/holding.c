@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define DETACHED_SHARES 64
-#define LOST_NOTICE_MAX SPAN_MS(5)
 #define LISTEN_AFTER SPAN_MS(500)    /* most holds are shorter, and cost no subscription */
 
 instant hold_end(const lease *l)

@@ -8,6 +8,9 @@
 
 #include "base/base.h"
 
+/* A loss by time is reported at most this long before the end of the lease. */
+#define LOST_NOTICE_MAX SPAN_MS(5)
+
 /* rate_ppm of x plus 3 ms, at least 5 ms. */
 span lease_margin(span x, int32_t rate_ppm);
 

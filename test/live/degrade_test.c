@@ -354,4 +354,30 @@ TEST(what_a_server_gave_before_still_excludes)
   (void)dibs_release(hold);
 }
 
+/* Its loss is reported up to 5 ms before the end that the program was told. */
+TEST(what_a_server_gave_before_excludes_until_its_end)
+{
+  dibs_hold *hold;
+  dibs_status status;
+  int64_t end_us = 0;
+
+  test_server_restart(live_server, false);
+  assert_true(live_until(LIVE_LONG_MS, is_up, a));
+  hold = live_lock(a, "x", 1000);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_PRIMARY);
+  test_server_kill9(live_server);
+  assert_int_equal(live_try(b, "y"), DIBS_OK);       /* its outage begins */
+  do {
+    int64_t now_us = live_now_us(), valid_ms = dibs_hold_valid_ms(hold);
+
+    if (valid_ms > 0)
+      end_us = now_us + 1000 * valid_ms;
+    status = live_try(b, "x");
+  } while (status == DIBS_BUSY);
+  assert_int_equal(status, DIBS_OK);
+  promise_kept(live_now_us() >= end_us, "granted %lld us before the end of another hold",
+               (long long)(end_us - live_now_us()));
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+}
+
 RUN_TESTS_EACH(group_setup, group_teardown, setup, teardown)
