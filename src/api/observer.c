@@ -78,8 +78,21 @@ static bool take(observer *o, leader_state *ret_state)
   return true;
 }
 
-/* Reports changes before the end, then the end. A child that the callback makes gets no more, and
- * does not wait for the mutex. */
+/* Whether its end is to be reported, too: not if it was freed in the callback, or this is a child
+ * that the callback has made, which does not wait for the mutex. */
+static bool goes_on(const wait *w)
+{
+  bool is_stopped;
+
+  if (drive_is_forked(w->client->drive))
+    return false;
+  drive_lock(w->client->drive);
+  is_stopped = w->is_stopped;
+  drive_unlock(w->client->drive);
+  return !is_stopped;
+}
+
+/* Reports changes before the end, then the end, unless the program closes the client. */
 static void observer_report(wait *w, const dibs_error *error)
 {
   observer *o = observer_of(w);
@@ -98,7 +111,7 @@ static void observer_report(wait *w, const dibs_error *error)
     leader = leader_show(&state, &fault, &party);
     o->callback(&fault, &leader, o->data);
   }
-  if (error->status != DIBS_OK && !drive_is_forked(w->client->drive))
+  if (error->status != DIBS_OK && error->status != DIBS_ERR_CLOSED && goes_on(w))
     o->callback(error, NULL, o->data);
   if (drive_is_forked(w->client->drive))
     return;

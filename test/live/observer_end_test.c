@@ -110,6 +110,67 @@ TEST(a_client_is_closed_while_its_observer_reports)
   other = dibs_close(other);
 }
 
+/* ---- reports that the program has not run yet ---- */
+
+static bool has_news(void *observer)
+{
+  dibs_leader *leader = NULL;
+  dibs_status status = dibs_observer_next(observer, &leader);
+
+  (void)dibs_leader_free(leader);
+  return status == DIBS_OK;
+}
+
+/* Returns when the first report of `r` is to be run by dibs_process() or dibs_close(). */
+static dibs_client *with_a_report(dibs_leader_callback callback, struct reports *r,
+                                  struct reports *beside)
+{
+  dibs_options o = live_options();
+  dibs_client *client;
+
+  o.flags = DIBS_CLIENT_PROCESS_CALLBACKS;
+  client = live_open_with(live_url(), &o);
+  live_expect_ok(dibs_observe(client, "job", callback, r, NULL, &r->observer));
+  live_expect_ok(dibs_observe(client, "job", NULL, NULL, NULL, &beside->observer));
+  assert_true(live_until(LIVE_LONG_MS, has_news, beside->observer));
+  return client;
+}
+
+static void frees_itself(const dibs_error *error, const dibs_leader *leader, void *data)
+{
+  struct reports *r = data;
+
+  on_leader(error, leader, data);
+  r->observer = dibs_observer_free(r->observer);
+}
+
+TEST(an_observer_that_is_freed_in_its_callback_reports_no_end)
+{
+  struct reports r = { .ends = 0 }, beside = { .ends = 0 };
+  dibs_client *client = with_a_report(frees_itself, &r, &beside);
+
+  (void)test_server_command(live_server, "HSET %s no lock", live_key("job"));
+  assert_true(live_until(LIVE_LONG_MS, is_over, &beside));
+  live_expect_ok(dibs_ping(client, LIVE_LONG_MS, NULL));     /* behind its request */
+  (void)test_server_command(live_server, "DEL %s", live_key("job"));
+  live_expect_ok(dibs_process(client, NULL));
+  assert_int_equal(r.leaders, 1);
+  assert_int_equal(r.ends, 0);
+  client = dibs_close(client);
+  assert_int_equal(r.leaders + r.ends, 1);
+}
+
+TEST(closing_the_client_is_not_reported)
+{
+  struct reports r = { .ends = 0 }, beside = { .ends = 0 };
+  dibs_client *client = with_a_report(on_leader, &r, &beside);
+
+  client = dibs_close(client);
+  assert_int_equal(r.leaders, 1);
+  assert_int_equal(r.ends, 0);
+  assert_int_equal(live_faults(), 0);
+}
+
 int main(void)
 {
   if (live_is_beyond(LIVE_ONE))          /* it puts something else under a lock's key */
