@@ -122,6 +122,18 @@ void what_another_client_has_is_an_empty_hold()
   });
 }
 
+void a_name_has_all_its_bytes()
+{
+  looped in;
+  dibs::client other = connect();
+  const std::string name("of\0bytes", 8);
+  dibs::hold theirs(other, name);
+
+  in.run([&]() -> asio::awaitable<void> {
+    PROMISE(!co_await dibs::lock(in.client, name, dibs::at_once));
+  });
+}
+
 void a_cancelled_wait_throws_and_leaves_no_waiter()
 {
   looped in;
@@ -240,6 +252,7 @@ int main()
     TEST(a_coroutine_takes_and_releases),
     TEST(a_thousand_coroutines_count_without_a_gap),
     TEST(what_another_client_has_is_an_empty_hold),
+    TEST(a_name_has_all_its_bytes),
     TEST(a_cancelled_wait_throws_and_leaves_no_waiter),
     TEST(a_loss_is_seen_by_the_coroutine),
     TEST(bad_names_throw_where_they_are_awaited),

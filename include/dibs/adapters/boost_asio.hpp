@@ -214,7 +214,7 @@ auto async_lock(client &of, const boost::asio::any_io_executor &executor, std::s
       self->watch = detail::loss_watch(chosen.on_lost, chosen.on_change);
       self->watch.watch(plain);
       plain.wait_ms = limit.ms();
-      const dibs_bytes text = dibs_text(self->name.c_str());
+      const dibs_bytes text = detail::all_of(self->name);
       const dibs_target target = detail::target_of(DIBS_TARGET_LOCK, &text);
       const dibs_status status =
         dibs_acquire_async(c, &target, &plain, request::locked, self.get(), nullptr);
