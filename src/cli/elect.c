@@ -92,15 +92,16 @@ static int run_on_elected(run *r)
 
 static void say_stops_leading(const run *r)
 {
+  const message_facts facts = { .code = run_loss_code(r), .name = r->name };
   char name[600], why[600], limit[DURATION_SIZE];
 
   printable(r->name, name, sizeof(name));
   if (run_is_max_hold(r)) {
     duration_as_span(r->taking->max_hold_ms, limit);
-    say("%s: --max-hold reached: %s; this client stops leading", name, limit);
+    say_fault(&facts, "%s: --max-hold reached: %s; this client stops leading", name, limit);
   } else {
-    say("the lease of %s could not be renewed%s: this client stops leading", name,
-        run_why(r, why));
+    say_fault(&facts, "the lease of %s could not be renewed%s: this client stops leading", name,
+              run_why(r, why));
   }
 }
 

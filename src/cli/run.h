@@ -107,6 +107,10 @@ const char *run_why(const run *r, char ret_text[600]);
 /* Whether the lease ends because of --max-hold rather than a renewal that failed. */
 bool run_is_max_hold(const run *r);
 
+/* The code of an error that ends the run with the loss of the lock; 0 where dibs elect stands for
+ * election again. */
+int run_loss_code(const run *r);
+
 /* The times at which the job's guardian acts by itself: a little after this process would. */
 guardian_order run_order(const run *r);
 

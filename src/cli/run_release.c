@@ -29,7 +29,8 @@ static void say_lost(const run *r, dibs_status status, const char *name, const c
   const char *next = status == DIBS_TAKEN ? ", and another client has it now"
                      : why[0] == '\0'     ? ": the lease ended or was broken" : "";
 
-  say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
+  say_fault(&(message_facts) { .code = run_loss_code(r), .status = dibs_status_name(status),
+                               .name = r->name },
             "%s was lost%s%s%s", name, when_lost(r), next, why);
 }
 

@@ -17,6 +17,7 @@
 
 #include "cli/clock.h"
 #include "cli/durations.h"
+#include "cli/elect.h"
 #include "cli/message.h"
 #include "cli/run.h"
 
@@ -38,9 +39,15 @@ const char *run_why(const run *r, char ret_text[600])
   return ret_text;
 }
 
+int run_loss_code(const run *r)
+{
+  return r->elect != NULL && r->elect->goes_on && r->end_signal == 0 ? 0 : CODE_LOST;
+}
+
 static void stop_by_kill(run *r, int64_t valid_ms)
 {
-  const message_facts facts = { .status = valid_ms <= 0 ? "DIBS_LOST" : NULL, .name = r->name };
+  const message_facts facts = { .code = run_loss_code(r), .name = r->name,
+                                .status = valid_ms <= 0 ? "DIBS_LOST" : NULL };
   char name[600], why[600];
 
   r->has_killed = true;
@@ -101,7 +108,7 @@ static void stop_by_signal(run *r, const kill_times *times)
     duration_as_span(r->taking->max_hold_ms, limit);
   else
     (void)run_why(r, why);
-  say_fault(&(message_facts) { .name = r->name },
+  say_fault(&(message_facts) { .code = run_loss_code(r), .name = r->name },
             "%s: %s%s; %s was sent %s and will be killed in %s", name,
             run_is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
             run_is_max_hold(r) ? limit : why, r->job.what, signal_name(r->job.lost_signal), left);
@@ -191,8 +198,9 @@ static void note_end_by_guardian(run *r)
   if (!r->child.is_by_guardian || r->was_stopped_by_us)
     return;
   r->was_stopped_by_us = true;
-  say("the lease of %s was about to end while dibs was stopped: %s was ended", name,
-      r->job.what);
+  say_fault(&(message_facts) { .code = run_loss_code(r), .name = r->name },
+            "the lease of %s was about to end while dibs was stopped: %s was ended", name,
+            r->job.what);
 }
 
 /* Returns true when the command has ended. */

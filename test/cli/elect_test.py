@@ -150,6 +150,34 @@ def loop_does_not_stand_again_after_it_was_told_to_end():
     os.unlink(beats)
 
 
+def a_loss_has_the_exit_status_in_json_unless_the_candidate_stands_again():
+    script = '"$DIBS" elect break coded 2>&-; sleep 60'
+    done = dibs('elect', 'run', '--json', 'coded', '--', 'sh', '-c', script)
+    equal(done.code, 79, done)
+    equal([m.get('code') for m in messages(done) if m['event'] == 'error'], [79], done)
+    flag = temporary_file()
+    done = dibs('elect', 'run', '--json', '--loop', 'coded', '--', 'sh', '-c',
+                'test -s %s && exit; echo >%s; %s' % (flag, flag, script))
+    equal(done.code, 0, done)
+    lost = [m for m in messages(done) if m['event'] == 'error']
+    contains(lost[0]['text'], 'lost coded')
+    lacks(lost[0], 'code')
+    os.unlink(flag)
+
+
+def a_leader_without_a_command_has_the_exit_status_in_json():
+    cut = harness.Proxy(harness.server)
+    leader = start('elect', 'run', '--json', '-t', '2s', '-k', '300ms', 'coded:alone',
+                   env={'DIBS_URL': cut.url})
+    _until_leads(leader, 'coded:alone')
+    cut.hole()
+    done = finish(leader)
+    cut.stop()
+    equal(done.code, 79, done)
+    ends = [m for m in messages(done) if 'stops leading' in m.get('text', '')]
+    equal([(m['event'], m.get('code')) for m in ends], [('error', 79)], done)
+
+
 def loop_goes_on_without_a_server():
     path = os.path.join(harness.server.directory, 'later')
     process = start('elect', 'run', 'later', '--loop', '--', 'echo', 'led',

@@ -200,6 +200,28 @@ def a_broken_lock_kills_the_command_and_gives_79():
     os.unlink(beats)
 
 
+def _ends_with_79_in_json(done):
+    equal(done.code, 79, done)
+    errors = [m for m in messages(done) if m['event'] == 'error']
+    equal([m.get('code') for m in errors][-1:], [79], done)
+
+
+def the_error_of_a_loss_has_the_exit_status_in_json():
+    breaks = '"$DIBS" break --yes -q coded 2>&-'
+    for options, script in (((), breaks + '; sleep 60'), (('--on-lost', 'ignore'), breaks),
+                            (('-t', '2s', '--max-hold', '2s'), 'sleep 60')):
+        _ends_with_79_in_json(dibs('run', '--json', *options, 'coded', '--', 'sh', '-c', script))
+
+
+def that_the_lease_ended_while_the_wrapper_was_stopped_is_an_error_in_json():
+    process, inner, _ = _tree('coded:stopped', '--json', '-t', '3s', '-k', '500ms')
+    process.send_signal(signal.SIGSTOP)
+    _dead_at(inner)
+    until(lambda: not is_held('coded:stopped'), 'the lease has ended')
+    process.send_signal(signal.SIGCONT)
+    _ends_with_79_in_json(finish(process))
+
+
 def a_killed_wrapper_takes_the_command_along():
     process, pid, beats = _stubborn('orphan', '-t', '30s')
     process.kill()
