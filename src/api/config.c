@@ -209,9 +209,14 @@ dibs_status config_parse(config *c, const char *bytes, size_t size, const char *
 {
   reading r = { .config = c, .file = file, .why = why };
   part rest = { bytes, size }, line;
+  const char *zero = size > 0 ? memchr(bytes, 0, size) : NULL;
 
-  if (size > 0 && memchr(bytes, 0, size) != NULL)
+  if (zero != NULL) {
+    r.line = 1;
+    for (const char *at = bytes; at < zero; at++)
+      r.line += *at == '\n' ? 1 : 0;
     fault(&r, "", "a zero byte; this is no text file");
+  }
   if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)      /* a byte order mark */
     part_skip(&rest, 3);
   while (r.status == DIBS_OK && part_next(&rest, '\n', &line)) {

@@ -103,12 +103,13 @@ static dibs_status first_line_read(const memory *m, const char *path, char **ret
   return status == DIBS_OK && *ret_password == NULL ? DIBS_ERR_NO_MEMORY : status;
 }
 
-static dibs_status password_read(config *c, text *why)
+/* `path`: of the config file. */
+static dibs_status password_read(config *c, const char *path, text *why)
 {
   if (c->password_file == NULL)
     return DIBS_OK;
   if (c->password != NULL)
-    return file_fault(c->password_file, "password and password_file are both given", why);
+    return file_fault(path, "password and password_file are both given", why);
   return first_line_read(&c->memory, c->password_file, &c->password, why);
 }
 
@@ -134,7 +135,7 @@ static dibs_status file_use(config *c, const char *path, bool *ret_missing, text
 {
   dibs_status status = file_parse(c, path, ret_missing, why);
 
-  return status == DIBS_OK ? password_read(c, why) : status;
+  return status == DIBS_OK ? password_read(c, path, why) : status;
 }
 
 /* The sentinels' password needs nothing of a password_file. */

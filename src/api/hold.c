@@ -84,7 +84,8 @@ dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *ret_info)
 /* ---- with it ---- */
 
 #define NOT_HERE "a lock of this machine has no token: no server knows of it"
-#define NOT_ONE "it is several leases, in a quorum or in several slots, and has no token"
+#define NOT_ONE \
+  "it is several leases, on a quorum, in several slots or of another dialect, and has no token"
 
 /* Mutex held. Returns why the hold cannot be passed on by a token, or NULL. */
 static const char *why_no_token(const claim *cl)

@@ -39,6 +39,7 @@ typedef struct connection_options {
 
 /* What every subcommand has; the first field of its options. Texts are borrowed from argv. */
 typedef struct command_line {
+  const char *subcommand;
   bool is_quiet, is_verbose, wants_json;
   char **operands;               /* NULL at the end */
   int operand_count;

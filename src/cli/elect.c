@@ -37,7 +37,7 @@ static const option_row rows[] = {
   { "on-elected", 0, "TEXT", TEXT(elect_arguments, on_elected),
     "run TEXT by the shell when elected" },
   { "on-deposed", 0, "TEXT", TEXT(elect_arguments, on_deposed),
-    "run TEXT by the shell when leading ends, before others lead" },
+    "run TEXT by the shell when leading ends" },
   { "yes", 'y', NULL, FLAG(elect_arguments, is_confirmed), "break: do not ask" },
   /* Of 0.5, which had no verbs. */
   { "observe", 0, NULL, FLAG(elect_arguments, only_observes), NULL },

@@ -72,6 +72,7 @@ static int flock_start(void *data)
     code = find_command(&r, a);
   if (code == 0)
     code = target_read(&r.target, "flock", &what, a->line.operands[0]);
+  r.target.is_one_kind = true;
   r.name = r.target.shown;
   return run_command_once(&r, code);
 }

@@ -9,8 +9,8 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
 {
   (void)o, (void)ret_server;
   return say_fault(&(message_facts){ .code = CODE_UNSUPPORTED },
-                   "%s: cannot listen: " NO_VIEW " libmicrohttpd (libmicrohttpd-dev, "
-                   "-Dhttp=enabled)", verb);
+                   "%s: cannot listen: %s", verb,
+                   view_hindrance("libmicrohttpd (libmicrohttpd-dev, -Dhttp=enabled)"));
 }
 
 const char *http_address(const http_server *s)

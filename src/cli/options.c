@@ -347,6 +347,7 @@ int options_read(const command *c, int argc, char **argv, void *options)
   option_names given = { .count = 0 };
   int code;
 
+  line->subcommand = c->name;
   argc = split_inner(c, argc, argv, line);
   code = read_options(c, argc, argv, options, &given);
   if (code != 0)

@@ -185,7 +185,7 @@ static int ask_password(session *s)
 
   if (!silence_open(&q)) {
     silence_close(&q);
-    return say_usage(NULL, "--askpass: there is no terminal to ask on");
+    return say_usage(s->line->subcommand, "--askpass: there is no terminal to ask on");
   }
   size = silence_read(&q, line, sizeof(line) - 1);
   silence_close(&q);

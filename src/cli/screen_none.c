@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/screen_none.c - in place of screen.c in a program without ncurses. */
 #include "cli/screen.h"
+
+#include <stdio.h>
+
 #include "cli/view.h"
 
 const char *screen_hindrance(void)
 {
-  return "there is no screen: " NO_VIEW " ncurses (libncurses-dev, -Dscreen=enabled)";
+  static char text[VIEW_TEXT_SIZE + 40];
+
+  (void)snprintf(text, sizeof(text), "there is no screen: %s",
+                 view_hindrance("ncurses (libncurses-dev, -Dscreen=enabled)"));
+  return text;
 }
 
 bool screen_open(void)

@@ -93,7 +93,7 @@ const option_row options_taking[] = {
   { "ttl", 't', "DUR", DURATION(taking_options, ttl_ms, TTL_MS_MIN),
     "the lease: how long the lock outlives a dead holder (30s)" },
   { "max-hold", 0, "DUR", DURATION(taking_options, max_hold_ms, TTL_MS_MIN),
-    "end the lock after DUR, and stop the command before" },
+    "end the lock after DUR; a command is stopped before that" },
   { "note", 'm', "TEXT", SHORT_TEXT(taking_options, note, DIBS_NOTE_MAX),
     "why, shown by dibs who and dibs status" },
   { "progress", 0, "MODE", ONE_OF(taking_options, progress, progress_choices),

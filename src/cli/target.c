@@ -8,6 +8,7 @@
 
 #include "base/plural.h"
 #include "cli/message.h"
+#include "cli/session.h"
 #include "cli/show.h"
 
 /* ---- from the options ---- */
@@ -70,6 +71,7 @@ void target_lead(target *t, const char *name, const char *value)
 {
   target_one(t, TARGET_LEADER, name);
   t->value = value;
+  t->is_one_kind = true;
 }
 
 void target_free(target *t)
@@ -127,16 +129,19 @@ static const char *kind_text(dibs_kind kind)
   }
 }
 
-static const char *kind_advice(dibs_kind kind)
+static const char *kind_advice(const target *t, dibs_kind kind)
 {
   switch (kind) {
   case DIBS_KIND_RWLOCK:
-    return "take it with -s to read or --write to write";
+    return t->is_one_kind ? "dibs run -s or --write takes it"
+                          : "take it with -s to read or --write to write";
   case DIBS_KIND_SEMAPHORE:
-    return "take permits with -j N or --take M";
+    return t->is_one_kind ? "dibs run -j N or --take M takes permits of it"
+                          : "take permits with -j N or --take M";
   case DIBS_KIND_MUTEX:
   default:
-    return "leave out -s, --write, -j and --take";
+    return t->is_one_kind ? "dibs run NAME -- CMD takes it"
+                          : "leave out -s, --write, -j and --take";
   }
 }
 
@@ -183,7 +188,7 @@ static int report_kind(const target *t, dibs_client *client)
     facts.name = t->names[i];
     if (is_other)
       say_fault(&facts, "%s %s: %s", shown, target_use(inspection, use, sizeof(use)),
-                kind_advice(inspection->kind));
+                kind_advice(t, inspection->kind));
     dibs_inspection_free(inspection);
     if (is_other)
       return facts.code;
@@ -211,6 +216,21 @@ static int report_count(const target *t, dibs_client *client)
   return code;
 }
 
+/* The library names its own option, min_replicas. */
+static int report_replicas(const target *t, dibs_client *client)
+{
+  dibs_error error = session_error(client, DIBS_ERR_ARGUMENT);
+  char shown[600];
+
+  if (strncmp(error.text, "min_replicas", strlen("min_replicas")) != 0)
+    return -1;
+  return say_fault(&(message_facts) { .code = CODE_USAGE, .status = "DIBS_ERR_ARGUMENT",
+                                      .name = t->shown },
+                   "%s: --replicas: on a quorum it is a majority of the servers that has each "
+                   "grant; leave it out",
+                   printable(t->shown, shown, sizeof(shown)));
+}
+
 int target_fault(const target *t, dibs_client *client, dibs_status status)
 {
   char shown[600];
@@ -219,6 +239,8 @@ int target_fault(const target *t, dibs_client *client, dibs_status status)
     return report_kind(t, client);
   if (status == DIBS_ERR_ARGUMENT && t->kind == TARGET_PERMITS)
     return report_count(t, client);
+  if (status == DIBS_ERR_ARGUMENT && t->replicas != 0)
+    return report_replicas(t, client);
   if (status != DIBS_ERR_NOT_SET)
     return -1;
   return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",

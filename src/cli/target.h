@@ -22,6 +22,7 @@ typedef struct target {
   bool is_plain;                    /* permits of an RSemaphore, which has no total */
   int32_t replicas;                 /* as in kind_options */
   bool wants_fsync;
+  bool is_one_kind;                 /* the subcommand has no options for another kind of lock */
   const char *value;                /* of the leader */
   char *text;                       /* owned: what `names` of a set points into */
 } target;

@@ -43,8 +43,10 @@ static int token_fault(session *s, dibs_status status, const char *verb)
 {
   if (*s->line->operands[0] != '\0' || status != DIBS_ERR_ARGUMENT)
     return session_verb_fault(s, status, verb);
-  return say_usage(NULL, "the token is empty: dibs acquire failed, or the lock is one of a quorum "
-                         "or of several slots, which has none; dibs run renews and releases it");
+  return say_usage(verb,
+                   "the token is empty: dibs acquire failed, or the lock has none: on a quorum, "
+                   "and of several names in several slots, with another --dialect, or of over "
+                   "2048 bytes together; dibs run renews and releases it");
 }
 
 static int renew_token(session *s, const void *data)

@@ -8,7 +8,11 @@
  * subcommand does what it can without. */
 void view_become(char **argv);
 
-/* What a subcommand says then; the library's name follows. */
+/* What a subcommand says then. `library` is missing in a program without dibs-view. */
+const char *view_hindrance(const char *library);
+#define VIEW_TEXT_SIZE 300
+
+/* What it is if nothing else is known. */
 #define NO_VIEW "the program dibs-view, a part of dibs, is not installed, or was built without"
 
 #endif

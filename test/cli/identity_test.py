@@ -342,6 +342,13 @@ def a_value_of_the_file_is_never_cut():
         locked.stop()
 
 
+def two_passwords_in_a_file_are_refused_with_its_name():
+    path = _write('two', 'user = bob\npassword = a\npassword_file = %s\n' % _write('p', 'b\n'))
+    done = dibs('run', '--config', path, 'x', '--', 'true')
+    equal(done.code, 78, done)
+    contains(done.err, path + ': password and password_file are both given')
+
+
 def _users(server):
     return re.findall(r' name=dibs:\S* .* user=(\S+)', server.ask('CLIENT', 'LIST'))
 

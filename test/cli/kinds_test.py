@@ -115,6 +115,12 @@ def a_name_of_another_kind_gives_65_and_says_which_option_fits():
         done = dibs('run', *words, '--', 'echo', 'no')
         equal((done.code, done.out), (65, ''), done)
         contains(done.err, part)
+    for words, part in ((['flock', '-n', 'k:lock'], 'lock: dibs run NAME -- CMD takes it'),
+                        (['flock', '-n', 'k:sem'], 'semaphore: dibs run -j N or --take M takes'),
+                        (['elect', 'run', 'k:rw', '--'], 'lock: dibs run -s or --write takes it')):
+        done = dibs(*words, 'true')
+        equal(done.code, 65, done)
+        contains(done.err, part)
     equal(who('k:free')['state'], 'free')
     for process in (reader, permit, mutex):
         end_holder(process)

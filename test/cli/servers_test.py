@@ -82,6 +82,13 @@ def a_lock_is_broken_at_all_servers_at_once():
     equal(dibs('run', *_with_u(_urls()), '-w', '20', 'stuck', '--', 'true').code, 0)
 
 
+def replicas_on_a_quorum_are_refused_by_the_name_of_the_option():
+    done = dibs('run', *_with_u(_urls()), '--replicas', '1', 'acked', '--', 'true')
+    equal(done.code, 64, done)
+    contains(done.err, 'acked: --replicas: ')
+    lacks(done.err, 'min_replicas')
+
+
 def what_is_no_quorum_is_refused():
     done = dibs('ping', *_with_u(_urls()[:2]))
     equal(done.code, 78, done)

@@ -366,6 +366,25 @@ def without_dibs_view_the_rest_works():
         shutil.rmtree(os.path.dirname(alone))
 
 
+def without_proc_it_says_that_dibs_view_is_not_found_for_that_reason():
+    way = ['unshare', '-m' if os.getuid() == 0 else '-Urm', 'sh', '-c',
+           'mount -t tmpfs none /proc && exec "$DIBS" "$@"', 'sh']
+    env = environment(LD_LIBRARY_PATH=os.path.dirname(DIBS))     # $ORIGIN needs /proc, too
+    for words, code in ((['top'], 0), (['web', '--listen', '127.0.0.1:0'], 81)):
+        done = subprocess.run([*way, *words], env=env, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        equal(done.returncode, code, done)
+        contains(done.stderr, '/proc/self/exe cannot be read')
+        lacks(done.stderr, 'not installed')
+
+
+def help_is_that_of_the_subcommand():
+    for words in (['renew', ''], ['release', ''], ['who', '--askpass', 'x']):
+        done = dibs(*words, start_new_session=True)
+        equal(done.code, 64, done)
+        contains(done.err, 'dibs: try: dibs %s --help' % words[0])
+
+
 def with_json_a_mistake_is_an_object():
     for words in (('run', '--json', '-w', 'soon', 'x', 'true'),
                   ('run', '-w', 'soon', '--json', 'x'),

@@ -156,13 +156,14 @@ TEST(a_value_goes_on_to_the_end_of_its_line)
   config_deinit(&c);
 }
 
-TEST(a_zero_byte_is_refused)
+TEST(a_zero_byte_is_refused_with_its_line)
 {
   text why = text_over(words, sizeof(words));
   config c;
 
   config_init(&c, &heap);
-  assert_int_equal(config_parse(&c, "note = a\0b\n", 11, "f", &why), DIBS_ERR_CONFIG);
+  assert_int_equal(config_parse(&c, "\n\nnote = a\0b\n", 13, "f", &why), DIBS_ERR_CONFIG);
+  assert_string_equal(words, "f:3: a zero byte; this is no text file");
   config_deinit(&c);
 }
 
