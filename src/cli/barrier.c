@@ -160,10 +160,10 @@ static int barrier_ls(const void *data)
 static int barrier_run(void *data)
 {
   static const verb verbs[] = {
-    { "wait", "--parties N NAME", 1, 1, .run = barrier_wait },
-    { "reset", "NAME", 1, 1, .work = reset },
-    { "show", "NAME...", 1, 1000, .one = show_one },
-    { "ls", "", 0, 1000, .run = barrier_ls },
+    { "wait", "--parties N NAME", 1, 1, .run = barrier_wait, .options = "parties wait" },
+    { "reset", "NAME", 1, 1, .work = reset, .options = "" },
+    { "show", "NAME...", 1, 1000, .one = show_one, .options = "" },
+    { "ls", "", 0, 1000, .run = barrier_ls, .options = "" },
   };
 
   return verb_run("barrier", verbs, sizeof(verbs) / sizeof(verbs[0]), data);

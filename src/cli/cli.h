@@ -40,6 +40,7 @@ typedef struct connection_options {
 /* What every subcommand has; the first field of its options. Texts are borrowed from argv. */
 typedef struct command_line {
   const char *subcommand;
+  const struct option_names *given;  /* of the last options_read() */
   bool is_quiet, is_verbose, wants_json;
   char **operands;               /* NULL at the end */
   int operand_count;

@@ -293,8 +293,8 @@ static int elect_break(const void *data)
 
 static const verb verbs[] = {
   { "run", "NAME [-- CMD [ARG...]]", 1, 1, .run = elect_run },
-  { "observe", "NAME", 1, 1, .run = elect_observe },
-  { "break", "NAME", 1, 1, .run = elect_break },
+  { "observe", "NAME", 1, 1, .run = elect_observe, .options = "wait nonblock" },
+  { "break", "NAME", 1, 1, .run = elect_break, .options = "yes note" },
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))

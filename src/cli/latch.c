@@ -198,13 +198,14 @@ static int latch_ls(const void *data)
 static int latch_run(void *data)
 {
   static const verb verbs[] = {
-    { "set", "NAME N", 2, 2, .work = set, .count = { 1, COUNT_MAX } },
-    { "down", "NAME [K]", 1, 2, .work = down, .count = { 1, COUNT_MAX } },
-    { "wait", "NAME", 1, 1, .work = wait_for_zero },
-    { "show", "NAME...", 1, 1000, .one = show_one },
-    { "ls", "", 0, 1000, .run = latch_ls },
-    { "rm", "NAME", 1, 1, .work = delete },
-    { "init", "NAME N", 2, 2, .work = set, .count = { 1, COUNT_MAX } },    /* of 0.5 */
+    { "set", "NAME N", 2, 2, .work = set, .count = { 1, COUNT_MAX }, .options = "" },
+    { "down", "NAME [K]", 1, 2, .work = down, .count = { 1, COUNT_MAX }, .options = "once" },
+    { "wait", "NAME", 1, 1, .work = wait_for_zero, .options = "wait" },
+    { "show", "NAME...", 1, 1000, .one = show_one, .options = "" },
+    { "ls", "", 0, 1000, .run = latch_ls, .options = "" },
+    { "rm", "NAME", 1, 1, .work = delete, .options = "" },
+    /* of 0.5 */
+    { "init", "NAME N", 2, 2, .work = set, .count = { 1, COUNT_MAX }, .options = "" },
   };
 
   return verb_run("latch", verbs, sizeof(verbs) / sizeof(verbs[0]), data);

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/verbs.h"
 
 typedef struct local_arguments {
   command_line line;
@@ -73,6 +74,8 @@ static int print_address(const local_arguments *a, const dibs_local_info *info, 
 }
 
 /* ---- verbs ---- */
+
+typedef int local_verb(const local_arguments *a, dibs_local_info *info, dibs_error *error);
 
 static int local_start(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
@@ -187,27 +190,37 @@ static int local_socket(const local_arguments *a, dibs_local_info *info, dibs_er
   return local_address(a, info, error, true);
 }
 
-static int local_run(void *data)
+static int with_info(const void *data, local_verb *run)
 {
-  const local_arguments *a = data;
-  static const struct verb {
-    const char *word;
-    int (*run)(const local_arguments *a, dibs_local_info *info, dibs_error *error);
-  } verbs[] = { { "start", local_start },
-                { "stop", local_stop },
-                { "status", local_status },
-                { "url", local_url },
-                { "socket", local_socket } };
   dibs_local_info info = { .size = sizeof(info) };
   dibs_error error = DIBS_ERROR_INIT;
-  char shown[100];
 
-  for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-    if (strcmp(a->line.operands[0], verbs[i].word) == 0)
-      return verbs[i].run(a, &info, &error);
+  return run(data, &info, &error);
+}
+
+#define VERB(word) \
+  static int run_##word(const void *data) \
+  { \
+    return with_info(data, local_##word); \
   }
-  return say_usage("local", "\"%s\" is not start, stop, status, url or socket",
-                   printable(a->line.operands[0], shown, sizeof(shown)));
+
+VERB(start)
+VERB(stop)
+VERB(status)
+VERB(url)
+VERB(socket)
+
+static int local_run(void *data)
+{
+  static const verb verbs[] = {
+    { "start", "", 0, 0, .run = run_start, .options = "idle aof" },
+    { "stop", "", 0, 0, .run = run_stop, .options = "force forget" },
+    { "status", "", 0, 0, .run = run_status, .options = "" },
+    { "url", "", 0, 0, .run = run_url, .options = "" },
+    { "socket", "", 0, 0, .run = run_socket, .options = "" },
+  };
+
+  return verb_run("local", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
 }
 
 const command local_command = {

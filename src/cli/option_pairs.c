@@ -67,6 +67,16 @@ static const pair pairs[] = {
   /* output */
   { "json", "sh", "two forms of one output" },
   { "json", "dot", "two forms of one output" },
+  { "graph", "kind", "the graph has all that wait, and nothing else" },
+  { "graph", "held", "the graph has all that wait, and nothing else" },
+  { "graph", "waiting", "the graph has all that wait, and nothing else" },
+  { "graph", "sort", "the graph has all that wait, and nothing else" },
+  { "graph", "all", "the graph has all that wait, and nothing else" },
+  { "dot", "kind", "the graph has all that wait, and nothing else" },
+  { "dot", "held", "the graph has all that wait, and nothing else" },
+  { "dot", "waiting", "the graph has all that wait, and nothing else" },
+  { "dot", "sort", "the graph has all that wait, and nothing else" },
+  { "dot", "all", "the graph has all that wait, and nothing else" },
   { "replay", "record", "a recording cannot be recorded" },
   { "replay", "url", "a recording needs no server" },
   { "json", "record", "a recording is JSON" },
@@ -83,6 +93,19 @@ static const char *name_of(const command *c, const char *name)
       if (row->name != NULL && strcmp(row->name, name) == 0)
         return name;
   return "";
+}
+
+bool option_is_own(const command *c, const char *name)
+{
+  for (const option_set *set = c->options; set->rows != NULL; set++) {
+    bool is_common = set->rows == options_common || set->rows == OPTIONS_OF_TEXT ||
+                     set->rows == options_connection;
+
+    for (const option_row *row = set->rows; !is_common && !option_is_end(row); row++)
+      if (row->name != NULL && strcmp(row->name, name) == 0)
+        return true;
+  }
+  return false;
 }
 
 bool option_names_have(const option_names *n, const char *name)

@@ -344,10 +344,12 @@ static int read_options(const command *c, int argc, char **argv, void *options,
 int options_read(const command *c, int argc, char **argv, void *options)
 {
   command_line *line = options;
-  option_names given = { .count = 0 };
+  static option_names given;
   int code;
 
+  given.count = 0;
   line->subcommand = c->name;
+  line->given = &given;
   argc = split_inner(c, argc, argv, line);
   code = read_options(c, argc, argv, options, &given);
   if (code != 0)

@@ -148,6 +148,9 @@ typedef struct option_names {
 void option_names_add(option_names *n, const char *name);
 bool option_names_have(const option_names *n, const char *name);
 
+/* Whether `name` is an option of the subcommand, not one of all or of the connection. */
+bool option_is_own(const command *c, const char *name);
+
 /* Refuses two options that exclude each other. 0, or CODE_USAGE after saying which. */
 int option_pairs_check(const command *c, const option_names *given);
 

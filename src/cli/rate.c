@@ -152,10 +152,12 @@ static int forget(session *s, const void *data)
 static int rate_run(void *data)
 {
   static const verb verbs[] = {
-    { "set", "NAME N TIME", 3, 3, .work = set_rate, .count = { 1, PERMITS_MAX } },
-    { "take", "NAME [K]", 1, 2, .work = take, .count = { 1, PERMITS_MAX } },
-    { "show", "NAME...", 1, 1000, .one = show_one },
-    { "rm", "NAME", 1, 1, .work = forget },
+    { "set", "NAME N TIME", 3, 3, .work = set_rate, .count = { 1, PERMITS_MAX },
+      .options = "per-client" },
+    { "take", "NAME [K]", 1, 2, .work = take, .count = { 1, PERMITS_MAX },
+      .options = "wait nonblock" },
+    { "show", "NAME...", 1, 1000, .one = show_one, .options = "" },
+    { "rm", "NAME", 1, 1, .work = forget, .options = "" },
   };
 
   return verb_run("rate", verbs, sizeof(verbs) / sizeof(verbs[0]), data);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/old_spellings.h"
 #include "cli/options.h"
@@ -32,6 +33,38 @@ static int count_read(const char *subcommand, const verb *v, command_line *line)
   return say_usage(subcommand, "%s %s: invalid count \"%s\": allowed are %" PRId64 " to %" PRId64,
                    subcommand, v->word, printable(word, shown, sizeof(shown)), v->count.least,
                    v->count.most);
+}
+
+static bool takes(const verb *v, const char *option)
+{
+  const char *at = v->options;
+  size_t length = strlen(option);
+
+  while (at != NULL && *at != '\0') {
+    size_t size = strcspn(at, " ");
+
+    if (size == length && strncmp(at, option, size) == 0)
+      return true;
+    at += size + strspn(at + size, " ");
+  }
+  return at == NULL;
+}
+
+/* Refuses an option of another verb, and names the first one that takes it. */
+static int check_options(const char *subcommand, const verb *v, const verb *verbs, size_t count,
+                         const option_names *given)
+{
+  const command *c = command_find(subcommand);
+
+  for (size_t i = 0; i < given->count; i++) {
+    const char *option = given->names[i];
+
+    for (size_t n = 0; n < count && option_is_own(c, option) && !takes(v, option); n++)
+      if (takes(&verbs[n], option))
+        return say_usage(subcommand, "dibs %s %s has no --%s, which is an option of dibs %s %s",
+                         subcommand, v->word, option, subcommand, verbs[n].word);
+  }
+  return 0;
 }
 
 static int run_one(const char *subcommand, const verb *v, void *data)
@@ -80,8 +113,11 @@ int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data
   size_t new_count = 0;
   char shown[100];
 
-  if (v != NULL)
-    return run_one(subcommand, v, data);
+  if (v != NULL) {
+    int code = check_options(subcommand, v, verbs, count, line->given);
+
+    return code != 0 ? code : run_one(subcommand, v, data);
+  }
   for (size_t i = 0; i < count && i < VERBS_MAX; i++)
     if (old_spelling_find(subcommand, verbs[i].word) == NULL)
       words[new_count++] = verbs[i].word;

@@ -16,6 +16,8 @@ typedef struct verb {
   session_work *work;
   session_one *one;         /* for each operand */
   struct { int64_t least, most; } count;    /* of the number after the name; 0: it takes none */
+  const char *options;      /* the long names of the subcommand's own that it takes, with blanks
+                               between; NULL: all */
 } verb;
 
 /* NULL: none has this word. */

@@ -523,7 +523,7 @@ def mistakes_give_64():
                         (['x', '--observe', '--resign'], 'choose one'),
                         (['break', 'x', '--observe'], 'observe is a verb'),
                         (['observe', 'x', '--', 'true'], 'does not stand for election'),
-                        (['break', 'x', '--loop'], 'does not stand'),
+                        (['break', 'x', '--loop'], 'dibs elect break has no --loop'),
                         (['run', 'x', '--yes', '--', 'true'], '--yes belongs to break'),
                         (['run', 'x', '--value', 'v' * 1025, '--', 'true'], '1024'),
                         (['run'], 'missing NAME'), ([], 'missing')):

@@ -21,10 +21,12 @@ WORDS = {
     'multi': '--multi a,b',
     'replicas': '--replicas 1', 'ttl': '--ttl 5s', 'max-hold': '--max-hold 60s',
     'for-pid': '--for-pid 1', 'status-file': '--status-file /dev/null',
-    'status-fd': '--status-fd 3', 'record': '--record /dev/null', 'replay': '--replay /dev/null',
+    'status-fd': '--status-fd 3', 'kind': '--kind lock', 'sort': '--sort name',
+    'record': '--record /dev/null', 'replay': '--replay /dev/null',
 }
 COMMANDS = {'free': 'wait', 'held': 'wait', 'zero': 'wait', 'leader': 'wait',
             'for-pid': 'acquire', 'no-renew': 'acquire', 'sh': 'acquire', 'dot': 'status',
+            'graph': 'status',
             'functions': 'acl', 'sentinel': 'acl', 'replay': 'top', 'record': 'top'}
 
 
@@ -42,7 +44,7 @@ def _line(command, options):
     names = [] if '--multi' in words else ['pair']
     if command == 'run':
         return [command, *words, *names, '--', 'true']
-    return [command, *words, *([] if command in ('status', 'acl') else names)]
+    return [command, *words, *([] if command in ('status', 'acl', 'local') else names)]
 
 
 def pairs_that_exclude_each_other_are_refused_with_both_names():
@@ -79,6 +81,17 @@ REFUSED = [
     ('elect', 'observe --loop', 64, ['observe', '--loop']),
     ('elect', 'run --yes', 64, ['--yes', 'break']),
     ('release', '--yes', 64, ['--yes', 'dibs break']),
+    ('latch', 'set --wait 5s', 64, ['dibs latch set ', '--wait', 'dibs latch wait']),
+    ('latch', 'down --wait 5s', 64, ['dibs latch down ', '--wait', 'dibs latch wait']),
+    ('latch', 'wait --once a', 64, ['dibs latch wait ', '--once', 'dibs latch down']),
+    ('barrier', 'show --parties 2', 64, ['dibs barrier show ', '--parties', 'dibs barrier wait']),
+    ('barrier', 'reset --wait 5s', 64, ['dibs barrier reset ', '--wait', 'dibs barrier wait']),
+    ('rate', 'set -n', 64, ['dibs rate set ', '--nonblock', 'dibs rate take']),
+    ('rate', 'take --per-client', 64, ['dibs rate take ', '--per-client', 'dibs rate set']),
+    ('elect', 'break -n', 64, ['dibs elect break ', '--nonblock', 'dibs elect run']),
+    ('elect', 'observe --ttl 5s', 64, ['dibs elect observe ', '--ttl', 'dibs elect run']),
+    ('local', 'stop --aof', 64, ['dibs local stop ', '--aof', 'dibs local start']),
+    ('local', 'status --force', 64, ['dibs local status ', '--force', 'dibs local stop']),
 ]
 
 TOGETHER = [

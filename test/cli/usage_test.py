@@ -84,7 +84,7 @@ def mistakes_give_64_and_a_suggestion():
     _mistake('--max-hold', '1m', 'run', says='--max-hold comes after the command')
     _mistake('-v', says='no command: dibs ... run')
     _mistake('completion', 'fish', says='"fish" is not bash or zsh')
-    _mistake('local', 'strat', says='"strat" is not start')
+    _mistake('local', 'strat', says='did you mean "dibs local start"?')
     _mistake('run', '-w', says='-w wants a value')
 
 
