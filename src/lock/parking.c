@@ -141,7 +141,9 @@ static bool may_park(const lease *l, const claim *c, instant now)
 {
   const claim_extras *e = extras_of(&c->spec);
 
-  return l->claims.holders->next == NULL && e->max_hold.ns == 0 && e->warn.ns == 0 &&
+  /* The limit may be that of an outer hold, which ended before: park_begin() lifts it. */
+  return l->claims.holders->next == NULL && instant_is_never(l->term.limit) &&
+         e->max_hold.ns == 0 && e->warn.ns == 0 &&
          c->spec.note == NULL && !l->note_is_set && c->events == 0 && e->min_replicas == 0 &&
          l->term.ttl.ns == c->spec.ttl.ns && park_is_wanted(l, &c->spec, now);
 }

@@ -168,6 +168,35 @@ TEST(it_belongs_to_the_owner_who_took_it_last)
   peer_free(p);
 }
 
+/* The inner hold has none of its own, and nor has the next one. */
+TEST(the_limit_of_an_outer_hold_that_was_released_first_does_not_outlive_the_inner_one)
+{
+  struct peer *p = peer_held((struct wish){ LINGERS, .max_hold_ms = 3500 });
+
+  peer_connect(p, 1);
+  renewed(p, "renew " L);
+  peer_expect_told(p, "renewed a");
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told(p, "granted b");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  id = peer_id(p, "b");
+  assert_false(park(p));
+  peer_release(p, "b");
+  peer_expect_told(p, "released b DIBS_OK");
+  peer_lock(p, "c", (struct wish){ LINGERS });
+  peer_expect_told(p, "granted c");
+  for (int i = 0; i < 4000; i++) {
+    peer_advance_ms(p, 1);
+    if (peer_try_expect(p, "renew " L))
+      peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
+    while (peer_try_told(p, "renewed c"))
+      continue;
+    peer_expect_told_nothing(p);
+  }
+  peer_free(p);
+}
+
 TEST(the_ordinary_way_takes_it_from_the_short_one)
 {
   struct peer *p = parked();
