@@ -25,6 +25,11 @@ static bool has_log_in_of_servers(const engine *e, purpose p)
          (p != FOR_SCOUT || e->settings.deployment->kind != DEPLOYMENT_SENTINEL);
 }
 
+bool connection_has_program_login(const engine *e, const connection *c)
+{
+  return e->has_credentials && has_log_in_of_servers(e, c->purpose);
+}
+
 static link *make_link(engine *e, purpose p, const server_url *url)
 {
   bool is_of_server = p == FOR_COMMANDS || p == FOR_INBOX || p == FOR_ACKS;
@@ -214,7 +219,7 @@ static bool files_may_help(const engine *e, const connection *c, dibs_status why
     return false;
   return (why == DIBS_ERR_TLS && c->url->transport == SERVER_TLS) ||
          (why == DIBS_ERR_AUTH && c->url->password_file != NULL &&
-          !(e->has_credentials && has_log_in_of_servers(e, c->purpose)));
+          !connection_has_program_login(e, c));
 }
 
 /* The first refusal of several is not reported: files are read again, and decide. */

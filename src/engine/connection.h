@@ -53,6 +53,8 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
 void connection_end(engine *e, connection *c);
 void connection_tick(engine *e, connection *c, instant now);
 instant connection_deadline(const connection *c);
+/* What engine_set_credentials() got, and no file's. */
+bool connection_has_program_login(const engine *e, const connection *c);
 bool connection_is_ready(const connection *c);        /* NULL: false */
 bool connection_send(engine *e, connection *c, const request *command, uint64_t tag, instant now);
 bool connection_send_asking(engine *e, connection *c, const request *command, uint64_t tag,

@@ -180,6 +180,17 @@ dibs_status engine_server_why(const engine *e, size_t number, const char **ret_w
   return e->quorum == NULL ? DIBS_OK : quorum_server_why(e->quorum, number, ret_words);
 }
 
+/* A link that has not begun its next attempt would read them before. */
+static void files_are_not_asked(engine *e)
+{
+  for (int i = 0; i < e->link_count; i++) {
+    connection *c = e->links[i];
+
+    if (c != NULL && c->refusal == DIBS_ERR_AUTH && connection_has_program_login(e, c))
+      c->refusal = DIBS_OK;
+  }
+}
+
 bool engine_set_credentials(engine *e, const char *user, const char *password)
 {
   char *user_copy = mem_copy_text(&e->memory, user);
@@ -200,6 +211,7 @@ bool engine_set_credentials(engine *e, const char *user, const char *password)
   e->user = user_copy;
   e->password = password_copy;
   e->has_credentials = true;
+  files_are_not_asked(e);
   return true;
 }
 
@@ -211,7 +223,8 @@ bool engine_set_file_password(engine *e, const char *file, password_place place,
   for (int i = 0; i < e->link_count; i++) {
     connection *c = connection_of(e, i);
 
-    if (c != NULL && password_is_of(c->url, file, place))
+    /* A file whose reading began before the program gave a password comes too late. */
+    if (c != NULL && password_is_of(c->url, file, place) && !connection_has_program_login(e, c))
       is_done = link_set_password(c->link, password) && is_done;
   }
   return is_done;

@@ -79,13 +79,14 @@ void peer_connect(struct peer *p, int link);         /* the engine must have ask
 void peer_break(struct peer *p, int link);
 void peer_reconnect(struct peer *p);                 /* that of the commands, after 1 ms */
 bool peer_wants(struct peer *p, int link);            /* asked for, not yet connected */
+dibs_status peer_wants_files(struct peer *p, int link);  /* for which refusal; DIBS_OK: none */
 
 /* ---- the dialogue ---- */
 /* The next scripted command must be `pattern`: "acquire NAME K w|t", "release L",
  * "cancel K", "renew L [L...]", "share_acquire KEY K r|w|p2 w|t", "share_release L",
  * "share_cancel C:K", "share_renew L r|w|p [still]", "many_acquire .n K w|t [keeps]",
- * "many_release L", "many_cancel .n K", others and SET as their words; `*` matches anything to the
- * end. */
+ * "many_release L", "many_cancel .n K", others, SET and AUTH as their
+ * words; `*` matches anything to the end. */
 void peer_expect(struct peer *p, const char *pattern);
 bool peer_try_expect(struct peer *p, const char *pattern);   /* false: no command is there */
 void peer_expect_nothing(struct peer *p);

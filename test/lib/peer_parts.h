@@ -47,6 +47,7 @@ struct peer {
   instant now;
   int64_t server_offset_us;
   bool wanted[ONE_SERVER_LINKS], up[ONE_SERVER_LINKS];
+  dibs_status wants_files[ONE_SERVER_LINKS];
   resp_reader *readers[ONE_SERVER_LINKS];
   char *commands[LINES_MAX];
   size_t command_count, unanswered;

@@ -127,6 +127,7 @@ void peer_connection_is_gone(struct peer *p, int link)
 /* ---- connections ---- */
 
 bool peer_wants(struct peer *p, int link) { return p->wanted[link]; }
+dibs_status peer_wants_files(struct peer *p, int link) { return p->wants_files[link]; }
 
 void peer_connect(struct peer *p, int link)
 {

@@ -34,6 +34,7 @@ void peer_take_effect(struct peer *p, const effect *e)
   case EFFECT_CONNECT:
     peer_connection_is_gone(p, e->link);
     p->wanted[e->link] = true;
+    p->wants_files[e->link] = e->status;
     break;
   case EFFECT_DISCONNECT:
     peer_connection_is_gone(p, e->link);
