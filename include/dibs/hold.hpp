@@ -97,7 +97,7 @@ struct lock_options {
   std::string owner{};                    /* may re-enter; "": the calling thread */
   dibs_canceller *cancel = nullptr;       /* borrowed */
   std::int32_t min_replicas = 0;          /* exclusive locks; or DIBS_REPLICAS_MAJORITY */
-  std::chrono::milliseconds replicas_wait{};  /* the limit of that, 1 s */
+  std::chrono::milliseconds replicas_wait{};  /* the limit of that, 1 s; at most 3/4 of ttl */
   /* Runs at most once, on the thread dibs-callback (see dibs_lost_callback), and not any
    * more when the release has returned. Must not throw. */
   std::function<void(const dibs_loss &lost)> on_lost{};

@@ -89,12 +89,26 @@ void acks_leave(lease *l)
   }
 }
 
+/* Nothing renews the lease meanwhile, and its holder needs some of it. */
+static instant before_end(const lease *l, int part)
+{
+  return instant_add(l->term.valid_until, (span){ -l->term.ttl.ns / part });
+}
+
+static instant waits_until(const lease *l)
+{
+  return instant_min(l->acks->until, before_end(l, 4));
+}
+
 /* However often its link breaks. */
-static void set_patience(lease *l)
+static void set_patience(lease *l, instant now)
 {
   instant at = instant_add(l->acks->until, l->table->settings.command_timeout);
+  instant last = before_end(l, 8);       /* later than waits_until(): the reply takes time */
 
-  timers_set(&l->table->timers, &l->poll, instant_min(l->term.valid_until, at));
+  if (!instant_before(now, last))
+    last = l->term.valid_until;          /* not renewed yet */
+  timers_set(&l->table->timers, &l->poll, instant_min(last, at));
 }
 
 lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instant now)
@@ -110,7 +124,7 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
   l->acks->renewed_at = now;
   l->route->wants_acks = true;
   l->acks->until = instant_add(now, extras_of(wish)->replicas_wait);
-  set_patience(l);
+  set_patience(l, now);
   step(l, ACKS_RENEW);
   return LEASE_ACKING;
 }
@@ -121,7 +135,7 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
  * several. */
 static span wait_span(const lease *l, instant now)
 {
-  span left = instant_since(l->acks->until, now);
+  span left = instant_since(waits_until(l), now);
   span most = { l->table->settings.command_timeout.ns / 2 };
 
   return span_max(span_min(left, most), SPAN_MS(1));     /* WAIT 0 would wait for ever */
@@ -257,7 +271,7 @@ static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, i
   if (extras_of(wish)->min_replicas == 0)
     return settle(l, 0, false, now);     /* the waiter that wanted acknowledgements has ended */
   acks_leave(l);
-  set_patience(l);
+  set_patience(l, now);
   l->acks->wanted = acks_number(l, wish);
   step(l, l->acks->wanted > 0 ? ACKS_WAIT : ACKS_ROLE);
   return l->state;
@@ -281,7 +295,7 @@ static lease_state counted(lease *l, uint32_t acknowledged, bool has_fsync, inst
 {
   bool is_his = waiter_id(&l->claims) == l->acks->claim_id;
 
-  if (is_his && acknowledged < l->acks->wanted && instant_before(now, l->acks->until)) {
+  if (is_his && acknowledged < l->acks->wanted && instant_before(now, waits_until(l))) {
     acks_leave(l);
     step(l, ACKS_WAIT);
     return l->state;

@@ -158,22 +158,62 @@ TEST(a_slot_that_is_on_its_way_is_asked_about_again_and_not_without_pause)
   nodes_free(l);
 }
 
-TEST(a_lease_that_ends_meanwhile_is_not_believed)
+/* Replicas are waited for; they may take longer than the lease of 1 s. */
+static struct nodes *waiting_for_a_second(bool reports)
 {
   lock_spec w = wants(1);
-  struct nodes *l;
+  struct nodes *l = nodes_new();
 
   w.ttl = SPAN_MS(1000);
   w.replicas_wait = SPAN_MS(5000);
-  w.reports_replicas = true;
-  l = nodes_new();
+  w.reports_replicas = reports;
   nodes_lock_with(l, &w);
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_answer(l, "[:1 :%lld :1000 :60]", nodes_us(l));
   assert_string_equal(nodes_next_ack(l, 0), "renew");
   nodes_answer(l, "[:%lld :0 :1000]", nodes_us(l));
   assert_string_equal(nodes_next_ack(l, 0), "WAIT");
-  nodes_pass(l, 1100);
+  return l;
+}
+
+TEST(replicas_are_waited_for_while_a_quarter_of_the_lease_is_left)
+{
+  struct nodes *l = waiting_for_a_second(true);
+  int ms = 0;
+
+  assert_int_equal(sscanf(nodes_words(l), "WAIT 1 %d", &ms), 1);
+  assert_in_range(ms, 700, 750);         /* less what the clocks may differ */
+  nodes_pass(l, 750);
+  nodes_answer(l, ":0");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
+
+  l = waiting_for_a_second(false);
+  nodes_pass(l, 750);
+  nodes_answer(l, ":0");
+  assert_string_equal(nodes_events(l), "f");
+  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+  nodes_free(l);
+}
+
+TEST(without_a_reply_about_replicas_it_is_granted_while_the_lease_lasts)
+{
+  struct nodes *l = waiting_for_a_second(true);
+
+  nodes_pass(l, 800);
+  assert_string_equal(nodes_events(l), "");
+  nodes_pass(l, 100);
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
+}
+
+/* No timer has run meanwhile. */
+TEST(a_lease_that_ended_while_the_process_stood_still_is_not_believed)
+{
+  struct nodes *l = waiting_for_a_second(true);
+
+  l->now = instant_add(l->now, SPAN_MS(1100));
+  nodes_pass(l, 0);
   assert_string_equal(nodes_events(l), "");
   assert_string_equal(nodes_next(l, 0), "release");
   nodes_answer(l, ":1");
