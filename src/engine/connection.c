@@ -222,14 +222,17 @@ static bool files_may_help(const engine *e, const connection *c, dibs_status why
           !connection_has_program_login(e, c));
 }
 
-/* The first refusal of several is not reported: files are read again, and decide. */
-static bool retried_with_files(engine *e, connection *c, dibs_status why, instant now)
+/* The first refusal of several is not reported: files are read again, and decide. Nor is that of
+ * a password that was replaced meanwhile. */
+static bool retried_with_others(engine *e, connection *c, dibs_status why, instant now)
 {
   bool is_first = c->refusal == DIBS_OK;
+  bool is_outdated = c->state == PLAN_CONNECTING && why == DIBS_ERR_AUTH &&
+                     link_was_rekeyed(c->link);
   instant until = c->until;
 
-  c->refusal = files_may_help(e, c, why) ? why : DIBS_OK;
-  if (c->refusal == DIBS_OK || !is_first)
+  c->refusal = !is_outdated && files_may_help(e, c, why) ? why : DIBS_OK;
+  if (!is_outdated && (c->refusal == DIBS_OK || !is_first))
     return false;
   c->files[0] = '\0';
   c->state = PLAN_OFF;
@@ -258,7 +261,7 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
   if (c->state == PLAN_OFF || c->state == PLAN_BACK_OFF)
     return;
   link_closed(c->link);
-  if (retried_with_files(e, c, why, now))
+  if (retried_with_others(e, c, why, now))
     return;
   c->failures++;
   c->refusals += why == DIBS_ERR_READ_ONLY && c->state == PLAN_CONNECTING;

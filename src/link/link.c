@@ -97,6 +97,11 @@ bool link_set_password(link *l, const char *password)
   return link_set_credentials(l, l->user, password);
 }
 
+bool link_was_rekeyed(const link *l)
+{
+  return l->is_rekeyed;
+}
+
 link_state link_state_of(const link *l)
 {
   return l->state;

@@ -88,6 +88,8 @@ dibs_status link_unsubscribe(link *l, const void *channel, size_t size, bool is_
 /* For the next opening. Copied; the old ones are wiped. false: no memory. */
 bool link_set_credentials(link *l, const char *user, const char *password);
 bool link_set_password(link *l, const char *password);
+/* Since its last opening, before the server had answered: the answer is about the old ones. */
+bool link_was_rekeyed(const link *l);
 
 void link_received(link *l, const void *bytes, size_t size, instant now);
 bool link_next_event(link *l, instant now, link_event *ret_event);

@@ -91,4 +91,30 @@ TEST(once_the_program_has_given_a_password_no_file_is_read)
   serves(p, "AUTH new");
 }
 
+TEST(the_refusal_of_a_password_that_was_replaced_meanwhile_ends_no_call)
+{
+  struct peer *p = asking();
+
+  peer_connect(p, 0);
+  peer_expect(p, "AUTH old");
+  program_says(p, "new");
+  peer_answer(p, "-WRONGPASS invalid username-password pair or user is disabled.");
+  peer_expect_told_nothing(p);
+  serves(p, "AUTH new");
+}
+
+TEST(the_refusal_of_the_one_after_it_does)
+{
+  struct peer *p = asking();
+
+  peer_connect(p, 0);
+  peer_expect(p, "AUTH old");
+  program_says(p, "new");
+  peer_answer(p, "-WRONGPASS invalid username-password pair or user is disabled.");
+  peer_connect(p, 0);
+  refuses(p, "AUTH new");
+  peer_expect_told(p, "failed a DIBS_ERR_AUTH");
+  peer_free(p);
+}
+
 RUN_TESTS(NULL, NULL)
