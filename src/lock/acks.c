@@ -217,7 +217,8 @@ void lock_acks_down(lock_table *t, size_t number, instant now)
 /* ---- replies ---- */
 
 /* The first waiter may have changed since WAIT was sent. */
-static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
+static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync,
+                               const char *words, instant now)
 {
   const claim_terms *wish = wish_of(&l->claims);
   uint64_t waiter = waiter_id(&l->claims);
@@ -235,12 +236,29 @@ static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, insta
     return acks_begin(l, &id, l->term.valid_until, now);
   }
   if (!are_enough(l, wish) && !extras_of(wish)->reports_replicas) {
-    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
+    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, words);
     return LEASE_RELEASING;
   }
   l->acks->done_claim_id = waiter;
   return hold_granted(l, &id, l->term.valid_until, l->term.ttl, l->term.waiters_elsewhere,
                       false, l->acks->renewed_at, now);
+}
+
+static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
+{
+  return settle_with(l, acknowledged, has_fsync, TOO_FEW_ACKS_WORDS, now);
+}
+
+/* The server does not say how many replicas have it. */
+static lease_state settle_refused(lease *l, const resp_node *error, instant now)
+{
+  char words[320];
+  text shown = text_over(words, sizeof(words));
+
+  fault_words_keep(l->table, error);
+  text_format(&shown, "not known to be at enough replicas, and given back: %s",
+              l->table->fault_words);
+  return settle_with(l, 0, false, words, now);
 }
 
 lease_state acks_give_up(lease *l, instant now)
@@ -353,7 +371,7 @@ static lock_verdict refused(lease *l, const resp_node *error, instant now)
     l->acks->no_fsync = true;            /* older than 7.2, or without an append-only file */
     l->acks->is_sent = false;
   } else {
-    lease_become(l, settle(l, 0, false, now), now);
+    lease_become(l, settle_refused(l, error, now), now);
   }
   return LOCK_FINE;
 }

@@ -273,7 +273,7 @@ static void refuse_ifeq(lease *l, const call *c, resp_fault fault)
   release_by_script(l, c);
 }
 
-static void keep_words(lock_table *t, const resp_node *error)
+void fault_words_keep(lock_table *t, const resp_node *error)
 {
   const char *advice = resp_fault_advice(error->bytes, error->size);
   text shown = text_over(t->fault_words, sizeof(t->fault_words));
@@ -376,7 +376,7 @@ static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *e
 {
   resp_fault fault = resp_fault_of(error->bytes, error->size);
 
-  keep_words(t, error);
+  fault_words_keep(t, error);
   if (l != NULL && !may_be_half_done(c, error, fault))
     call_not_executed(l, c);
   if (is_elsewhere(fault) && t->settings.slots != NULL)

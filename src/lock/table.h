@@ -301,6 +301,9 @@ lease_state acks_unwanted(lease *l, instant now);
 lock_verdict acks_answered(call *c, lease *l, const resp_reply *reply, instant sent_at,
                            instant now);
 
+/* ---- answer.c ---- */
+void fault_words_keep(lock_table *t, const resp_node *error);    /* as t->fault_words */
+
 /* ---- claim.c ---- */
 extern const hold_ops lease_ops;
 lease *lease_of_claim(const claim *c);    /* NULL: it has ended */

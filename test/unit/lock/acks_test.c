@@ -58,6 +58,27 @@ TEST(too_few_are_a_fault_and_the_lease_is_given_back)
   nodes_free(l);
 }
 
+TEST(what_the_server_says_instead_of_their_number_is_reported)
+{
+  static const char *const refused[] = { "renew", "WAIT", "ROLE" };
+
+  for (size_t i = 0; i < 3; i++) {
+    lock_spec w = wants(i == 2 ? -1 : 1);
+    struct nodes *l = granted(&w);
+
+    if (i > 0)
+      renew(l, 0);
+    assert_string_equal(nodes_next_ack(l, 0), refused[i]);
+    nodes_answer(l, "-NOPERM User u has no permissions to run the '%s' command", refused[i]);
+    assert_string_equal(nodes_events(l), "f");
+    assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+    assert_non_null(strstr(nodes_reason(l), "NOPERM User u has no permissions"));
+    assert_non_null(strstr(nodes_reason(l), refused[i]));
+    assert_string_equal(nodes_next(l, 0), "release");
+    nodes_free(l);
+  }
+}
+
 /* WAIT counts what was written on its own connection. */
 TEST(a_link_that_breaks_before_wait_is_answered_renews_once_more)
 {

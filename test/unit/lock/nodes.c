@@ -10,6 +10,7 @@
 static const memory plain = PLAIN_MEMORY;
 
 static dibs_status last_status;
+static char last_reason[320];
 
 const memory *nodes_memory(void) { return &plain; }
 
@@ -263,6 +264,7 @@ const char *nodes_events(struct nodes *l)
   while (count + 1 < sizeof(seen) && hold_next_event(l->front, &event)) {
     seen[count++] = nodes_letter(event.kind);
     last_status = event.status;
+    snprintf(last_reason, sizeof(last_reason), "%s", event.words != NULL ? event.words : "");
   }
   seen[count] = '\0';
   return seen;
@@ -272,6 +274,12 @@ dibs_status nodes_status(const struct nodes *l)
 {
   (void)l;
   return last_status;
+}
+
+const char *nodes_reason(const struct nodes *l)
+{
+  (void)l;
+  return last_reason;
 }
 
 /* ---- beginnings ---- */

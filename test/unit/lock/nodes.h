@@ -58,6 +58,7 @@ char nodes_letter(lock_event_kind kind);
 /* The kinds of the next events, one letter each; in between what was `ended`. */
 const char *nodes_events(struct nodes *n);
 dibs_status nodes_status(const struct nodes *n);               /* of the last event */
+const char *nodes_reason(const struct nodes *n);               /* its words */
 
 long long nodes_us(const struct nodes *n);
 /* Queued behind OTHER's lease at node 0, with an inbox that stands. */
