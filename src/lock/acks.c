@@ -10,6 +10,7 @@
 
 #define RETRY_MIN SPAN_MS(20)
 #define RETRY_MAX SPAN_MS(50)
+#define TURN SPAN_MS(20)
 
 bool acks_reserve(lease *l)
 {
@@ -132,12 +133,14 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
 /* ---- asking ---- */
 
 /* Shorter than the timeout after which the link counts as dead: a longer wait becomes
- * several. */
+ * several. So does one that others would wait for: the link has one WAIT at a time. */
 static span wait_span(const lease *l, instant now)
 {
   span left = instant_since(waits_until(l), now);
   span most = { l->table->settings.command_timeout.ns / 2 };
 
+  if (l->route->first_ack != l->route->last_ack)
+    most = span_min(most, TURN);
   return span_max(span_min(left, most), SPAN_MS(1));     /* WAIT 0 would wait for ever */
 }
 

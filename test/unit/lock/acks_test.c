@@ -97,6 +97,36 @@ TEST(a_link_that_breaks_before_wait_is_answered_renews_once_more)
   nodes_free(l);
 }
 
+/* The replica that is missing for "x" has no part in "y". */
+TEST(of_several_that_wait_each_has_a_short_turn)
+{
+  lock_spec x = wants(2), y = wants(1);
+  struct nodes *l = granted(&x);
+  uint64_t first, second;
+
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_string_equal(nodes_words(l), "WAIT 2 1000 ");
+  first = l->tag;
+  y.name = "y";
+  nodes_lock_with(l, &y);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :61]", nodes_us(l));
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_string_equal(nodes_words(l), "WAIT 1 20 ");
+  second = l->tag;
+  l->tag = first;
+  nodes_pass(l, 100);
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_string_equal(nodes_words(l), "WAIT 2 20 ");
+  l->tag = second;
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
+}
+
 /* Such as through a proxy that closes the connection at WAIT: the name would stay taken. */
 TEST(a_link_that_breaks_at_each_wait_does_not_lengthen_it)
 {
