@@ -191,17 +191,34 @@ static void files_are_not_asked(engine *e)
   }
 }
 
+/* All links get them, or none. */
+static bool set_credentials_of_links(engine *e, const char *user, const char *password)
+{
+  bool is_done = true;
+
+  for (int i = 0; i < e->link_count && is_done; i++)
+    if (e->links[i] != NULL && e->links[i]->server != NULL)
+      is_done = link_keep_credentials(e->links[i]->link, user, password);
+  for (int i = 0; i < e->link_count; i++) {
+    connection *c = e->links[i];
+
+    if (c == NULL || c->server == NULL)
+      continue;
+    if (is_done)
+      link_take_credentials(c->link);
+    else
+      link_drop_credentials(c->link);
+  }
+  return is_done;
+}
+
 bool engine_set_credentials(engine *e, const char *user, const char *password)
 {
   char *user_copy = mem_copy_text(&e->memory, user);
   char *password_copy = mem_copy_text(&e->memory, password);
-  bool is_done = (user == NULL || user_copy != NULL) &&
-                 (password == NULL || password_copy != NULL);
 
-  for (int i = 0; i < e->link_count && is_done; i++)
-    if (e->links[i] != NULL && e->links[i]->server != NULL)
-      is_done = link_set_credentials(e->links[i]->link, user, password);
-  if (!is_done) {
+  if ((user != NULL && user_copy == NULL) || (password != NULL && password_copy == NULL) ||
+      !set_credentials_of_links(e, user, password)) {
     mem_free_secret(&e->memory, user_copy);
     mem_free_secret(&e->memory, password_copy);
     return false;

@@ -64,6 +64,7 @@ link *link_free(link *l)
     buffer_deinit(&l->unanswered);
     mem_free(&l->memory, l->channel);
     mem_free(&l->memory, l->client_name);
+    link_drop_credentials(l);
     mem_free_secret(&l->memory, l->password);
     mem_free_secret(&l->memory, l->user);
     mem_free(&l->memory, l);
@@ -71,22 +72,40 @@ link *link_free(link *l)
   return NULL;
 }
 
-bool link_set_credentials(link *l, const char *user, const char *password)
+bool link_keep_credentials(link *l, const char *user, const char *password)
 {
-  char *new_user = mem_copy_text(&l->memory, user);
-  char *new_password = mem_copy_text(&l->memory, password);
+  mem_free_secret(&l->memory, l->next_user);
+  mem_free_secret(&l->memory, l->next_password);
+  l->next_user = mem_copy_text(&l->memory, user);
+  l->next_password = mem_copy_text(&l->memory, password);
+  return (user == NULL || l->next_user != NULL) &&
+         (password == NULL || l->next_password != NULL);
+}
 
-  if ((user != NULL && new_user == NULL) || (password != NULL && new_password == NULL)) {
-    mem_free_secret(&l->memory, new_password);
-    mem_free_secret(&l->memory, new_user);
-    return false;
-  }
+void link_drop_credentials(link *l)
+{
+  (void)link_keep_credentials(l, NULL, NULL);
+}
+
+void link_take_credentials(link *l)
+{
   mem_free_secret(&l->memory, l->user);
   mem_free_secret(&l->memory, l->password);
-  l->user = new_user;
-  l->password = new_password;
+  l->user = l->next_user;
+  l->password = l->next_password;
+  l->next_user = l->next_password = NULL;
   l->is_rekeyed = l->state == LINK_GREETING;
-  return true;
+}
+
+bool link_set_credentials(link *l, const char *user, const char *password)
+{
+  bool is_kept = link_keep_credentials(l, user, password);
+
+  if (is_kept)
+    link_take_credentials(l);
+  else
+    link_drop_credentials(l);
+  return is_kept;
 }
 
 /* The same one again does not hide what the server says about it. */

@@ -88,6 +88,10 @@ dibs_status link_unsubscribe(link *l, const void *channel, size_t size, bool is_
 /* For the next opening. Copied; the old ones are wiped. false: no memory. */
 bool link_set_credentials(link *l, const char *user, const char *password);
 bool link_set_password(link *l, const char *password);
+/* The same in two steps, for several links: all keep them, then all take them. */
+bool link_keep_credentials(link *l, const char *user, const char *password);
+void link_take_credentials(link *l);
+void link_drop_credentials(link *l);
 /* Since its last opening, before the server had answered: the answer is about the old ones. */
 bool link_was_rekeyed(const link *l);
 

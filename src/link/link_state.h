@@ -28,6 +28,7 @@ struct link {
   memory memory;
   link_role role;
   char *user, *password, *client_name, *channel;
+  char *next_user, *next_password;         /* kept, not taken */
   int database;
   bool checks_role, uses_functions;
   bool is_rekeyed;           /* the credentials changed during this handshake: a reply may

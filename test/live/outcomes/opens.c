@@ -147,7 +147,7 @@ static dibs_status stats_without_a_size(void) { return stats_of_size(0); }
   X(dibs_client_set_call_timeout, DIBS_ERR_ARGUMENT, timeout_before_now) \
   X(dibs_client_set_call_timeout, DIBS_ERR_FORKED, timeout_in_a_child) \
   X(dibs_client_set_credentials, DIBS_OK, credentials) \
-  NOT_HERE(dibs_client_set_credentials, DIBS_ERR_NO_MEMORY, no test refuses its two copies) \
+  NOT_HERE(dibs_client_set_credentials, DIBS_ERR_NO_MEMORY, unit/engine/engine_memory) \
   X(dibs_full_url, DIBS_OK, full_url) \
   X(dibs_full_url, DIBS_ERR_LIMIT, full_url_without_room) \
   X(dibs_full_url, DIBS_ERR_ARGUMENT, full_url_into_nothing) \

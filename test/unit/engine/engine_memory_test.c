@@ -20,7 +20,7 @@ struct world {
   engine *engine;
   instant now;
   resp_reader *readers[ONE_SERVER_LINKS];
-  int acquires;
+  int acquires, log_ins;
   bool granted, ended;
   bool went_well;
   uint64_t id;
@@ -62,6 +62,7 @@ static void answer(struct world *w, const resp_reply *r, char *out, size_t size)
 {
   long long us = (long long)(SERVER_US + w->now.ns / 1000);
 
+  w->log_ins += says(r, 0, "AUTH");
   if (says(r, 0, "CLIENT") || says(r, 0, "AUTH"))
     snprintf(out, size, "+OK\r\n");
   else if (says(r, 0, "TIME"))
@@ -210,6 +211,27 @@ static bool observing(struct world *w)
   return w->went_well;
 }
 
+/* Of the commands and of the inbox: both log in with them, or none. */
+static bool replacing_credentials(struct world *w)
+{
+  lock_spec r = { .context = w, .name = "n", .name_size = 1, .ttl = SPAN_MS(30000),
+                  .give_up_at = INSTANT_NEVER };
+  bool is_done;
+
+  if (engine_lock(w->engine, &r, w->now, &w->id) != DIBS_OK)
+    return false;
+  for (int i = 0; i < 500 && !w->granted && !w->ended; i++)
+    turn(w);
+  is_done = engine_set_credentials(w->engine, "user", "password");
+  for (int i = 0; i < ONE_SERVER_LINKS; i++)
+    engine_disconnected(w->engine, i, DIBS_ERR_UNREACHABLE, "reset", w->now);
+  for (int i = 0; i < 20; i++)
+    turn(w);
+  if (!is_done)
+    assert_int_equal(w->log_ins, 0);
+  return w->log_ins == ONE_SERVER_LINKS;
+}
+
 typedef bool (*story_of)(struct world *w);
 
 static bool lives_through(failing_heap *heap, void *data)
@@ -247,6 +269,13 @@ TEST(every_refused_allocation_is_survived)
 TEST(an_observation_survives_every_refused_allocation)
 {
   story_of told = observing;
+
+  failing_heap_try_all(lives_through, &told);
+}
+
+TEST(credentials_that_are_refused_memory_are_at_no_link)
+{
+  story_of told = replacing_credentials;
 
   failing_heap_try_all(lives_through, &told);
 }
