@@ -86,6 +86,14 @@ void hold_join(lease *l, instant now)
   }
 }
 
+/* How many make a majority is asked for a hold that wants one. */
+static const char *too_few_words(const lease *l, const claim_terms *wish)
+{
+  return acks_number(l, wish) > 0
+           ? "this owner holds it already, acknowledged by fewer replicas"
+           : "this owner holds it already, and its outer hold did not ask for a majority";
+}
+
 bool hold_reenters(lease *l, claim *c)
 {
   if (l->state != LEASE_HELD || holder_of(&l->claims, c->owner, c->owner_size) == NULL)
@@ -96,8 +104,7 @@ bool hold_reenters(lease *l, claim *c)
   }
   if (!c->spec.no_reentry && !extras_of(&c->spec)->reports_replicas && l->kind != LEASE_SHARED &&
       acks_are_wanted(l, &c->spec, c->id)) {
-    claim_fail(c, DIBS_ERR_NOT_REPLICATED,
-               "this owner holds it already, acknowledged by fewer replicas");
+    claim_fail(c, DIBS_ERR_NOT_REPLICATED, too_few_words(l, &c->spec));
     return true;
   }
   (void)claim_reenters(&l->claims, c, &(held_terms){ .reads = l->mode == 'r',

@@ -354,6 +354,34 @@ TEST(a_nested_hold_that_wants_more_than_its_outer_one_has_is_refused)
   nodes_free(l);
 }
 
+static lock_spec wants_as_me(int32_t replicas)
+{
+  lock_spec w = wants(replicas);
+
+  w.owner = "me";
+  w.owner_size = 2;
+  return w;
+}
+
+TEST(a_nested_hold_that_wants_a_majority_of_an_unknown_number_is_refused_for_that)
+{
+  lock_spec outer = wants_as_me(1), more = wants_as_me(2), most = wants_as_me(-1);
+  struct nodes *l = granted(&outer);
+
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_lock_with(l, &more);
+  assert_string_equal(nodes_events(l), "f");
+  assert_non_null(strstr(nodes_reason(l), "acknowledged by fewer replicas"));
+  nodes_lock_with(l, &most);
+  assert_string_equal(nodes_events(l), "f");
+  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+  assert_non_null(strstr(nodes_reason(l), "did not ask for a majority"));
+  nodes_free(l);
+}
+
 /* Behind a hold with a limit: the next lease of the name has none. */
 TEST(the_limit_of_the_holder_before_does_not_shorten_what_is_acknowledged)
 {
