@@ -372,7 +372,8 @@ DIBS_API dibs_status dibs_client_set_credentials(
 
 /* Sets the limit of calls that do not wait (those whose page or comment names no wait_ms), in
  * milliseconds, 1 to DIBS_MS_MAX; 0: connect_timeout_ms, or command_timeout_ms if that is
- * longer, which is the default. Applies to calls that begin after it, in all threads.
+ * longer, which is the default. Applies to calls that begin after it, in all threads. A change of a
+ * latch or a rate limiter whose reply is lost is DIBS_UNKNOWN after 55 s: the server forgets it.
  * dibs_release() and dibs_close() have separate limits: the list at dibs_client.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_FORKED. Thread: any. Since 0.5 */
 DIBS_API dibs_status dibs_client_set_call_timeout(dibs_client *client, int32_t ms);

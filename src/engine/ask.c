@@ -172,6 +172,16 @@ bool ask_fault_is_final(dibs_status why)
          why == DIBS_ERR_DENIED || why == DIBS_ERR_CONFIG;
 }
 
+/* The first copy whose reply is lost. After the limit the server executes no other one. */
+static void doubt(ask *a)
+{
+  span most = a->op != NULL ? a->op->row->repeats_for : (span){ 0 };
+
+  a->was_lost = true;
+  if (most.ns > 0)
+    a->give_up_at = instant_min(a->give_up_at, instant_add(a->sent_at, most));
+}
+
 /* The connection is gone. A sent command is sent again, unless its op forbids that (is_once). */
 void ask_unsent(ask *a, dibs_status why, const char *words)
 {
@@ -181,7 +191,8 @@ void ask_unsent(ask *a, dibs_status why, const char *words)
     ask_done(a, DIBS_UNKNOWN, words);
     return;
   }
-  a->was_lost = a->was_lost || a->state == ASK_SENT;
+  if (a->state == ASK_SENT && !a->was_lost)
+    doubt(a);
   a->state = ASK_OPEN;
   a->asking = NULL;                      /* the slot may have moved since */
   a->status = why;

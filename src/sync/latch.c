@@ -32,7 +32,8 @@ static sync_next set_read(sync_op *op, const resp_reply *reply)
   return sync_over(was_armed ? DIBS_BUSY : DIBS_OK, "");
 }
 
-const sync_row latch_set_row = { .name = "latch.set", .ask = set_ask, .read = set_read };
+const sync_row latch_set_row = { .name = "latch.set", .repeats_for = SYNC_REPEATS_FOR,
+                                 .ask = set_ask, .read = set_read };
 
 static bool down_ask(const sync_op *op, const protocol *p, request *out)
 {
@@ -50,7 +51,8 @@ static sync_next down_read(sync_op *op, const resp_reply *reply)
   return sync_over(DIBS_OK, "");
 }
 
-const sync_row latch_down_row = { .name = "latch.down", .ask = down_ask, .read = down_read };
+const sync_row latch_down_row = { .name = "latch.down", .repeats_for = SYNC_REPEATS_FOR,
+                                  .ask = down_ask, .read = down_read };
 
 static bool delete_ask(const sync_op *op, const protocol *p, request *out)
 {
@@ -64,8 +66,8 @@ static sync_next delete_read(sync_op *op, const resp_reply *reply)
   return next.status == DIBS_BUSY ? sync_over(DIBS_OK, "") : next;     /* it was not armed */
 }
 
-const sync_row latch_delete_row = { .name = "latch.delete", .ask = delete_ask,
-                                    .read = delete_read };
+const sync_row latch_delete_row = { .name = "latch.delete", .repeats_for = SYNC_REPEATS_FOR,
+                                    .ask = delete_ask, .read = delete_read };
 
 /* ---- count, await ---- */
 

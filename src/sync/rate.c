@@ -54,7 +54,8 @@ static sync_next set_read(sync_op *op, const resp_reply *reply)
   return sync_over(done == 1 ? DIBS_OK : DIBS_BUSY, "");
 }
 
-const sync_row rate_set_row = { .name = "rate.set", .ask = set_ask, .read = set_read };
+const sync_row rate_set_row = { .name = "rate.set", .repeats_for = SYNC_REPEATS_FOR,
+                                .ask = set_ask, .read = set_read };
 
 static bool delete_ask(const sync_op *op, const protocol *p, request *out)
 {
@@ -68,8 +69,8 @@ static sync_next delete_read(sync_op *op, const resp_reply *reply)
   return next.status == DIBS_BUSY ? sync_over(DIBS_OK, "") : next;     /* there was none */
 }
 
-const sync_row rate_delete_row = { .name = "rate.delete", .ask = delete_ask,
-                                   .read = delete_read };
+const sync_row rate_delete_row = { .name = "rate.delete", .repeats_for = SYNC_REPEATS_FOR,
+                                   .ask = delete_ask, .read = delete_read };
 
 static bool look_ask(const sync_op *op, const protocol *p, request *out)
 {
@@ -104,8 +105,8 @@ static sync_next release_read(sync_op *op, const resp_reply *reply)
   return r->given >= 0 ? sync_over(DIBS_OK, "") : sync_over(DIBS_ERR_NOT_SET, NOT_SET);
 }
 
-const sync_row rate_release_row = { .name = "rate.release", .ask = release_ask,
-                                    .read = release_read };
+const sync_row rate_release_row = { .name = "rate.release", .repeats_for = SYNC_REPEATS_FOR,
+                                    .ask = release_ask, .read = release_read };
 
 static bool acquire_ask(const sync_op *op, const protocol *p, request *out)
 {

@@ -8,7 +8,7 @@
  * a message on its channel, or some time; or leads to its next question. The engine sends a
  * question again when its connection was lost before the reply, so a question that changes
  * something must carry what makes a second execution harmless, as a number of the client
- * does. */
+ * does; and where the server remembers that for a time only, `repeats_for` is shorter. */
 #ifndef SYNC_SYNC_H
 #define SYNC_SYNC_H
 
@@ -35,6 +35,8 @@ typedef struct sync_row {
   const char *name;                /* "latch.await" */
   span every;                      /* of repetitions without a message; 0: one reply ends it */
   bool only_reads;                 /* never executed in doubt: UNREACHABLE, not UNKNOWN */
+  span repeats_for;                /* after the first sending whose reply was lost: then UNKNOWN,
+                                      as the server might do it twice; 0: without a limit */
   bool keeps_reply;                /* the effect of its end is EFFECT_ANSWERED, and has it */
   bool is_patient;                 /* with `every`: waits for a server without a limit, and
                                       has news when it cannot be asked for connect_timeout, or
@@ -51,6 +53,10 @@ typedef struct sync_row {
    * OVER changes that, REPEAT leaves it. */
   sync_next (*undone)(sync_op *op, dibs_status end, const resp_reply *reply);
 } sync_row;
+
+/* The server keeps the reply for 60 s: lua/native/shared/latch.lua, and in lua/redisson/shared/.
+ * Its clock, by which it refuses a late copy, is an estimate here. */
+#define SYNC_REPEATS_FOR { 55000000000 }
 
 #define SYNC_CHANNEL_SIZE (NAME_MAX_BYTES + 64)
 

@@ -232,6 +232,15 @@ void peer_observe(struct peer *p, const char *who, struct watch w)
   peer_pull(p);
 }
 
+void peer_run(struct peer *p, const char *who, sync_op *op)
+{
+  struct who *entry = who_add(p, who);
+
+  op->context = entry;
+  assert_int_equal(engine_run(p->engine, op, p->now, &entry->id), DIBS_OK);
+  peer_pull(p);
+}
+
 bool peer_observe_end(struct peer *p, const char *who)
 {
   bool was_there = engine_stop(p->engine, peer_who_of(p, who)->id, p->now);

@@ -65,6 +65,9 @@ struct watch {
 void peer_observe(struct peer *p, const char *who, struct watch w);
 bool peer_observe_end(struct peer *p, const char *who);
 
+/* An operation of sync/ that one reply ends; `op` outlives it. */
+void peer_run(struct peer *p, const char *who, sync_op *op);
+
 /* How stories begin. Connected, "a" has asked; the name is n. */
 struct peer *peer_asked(struct wish w);
 /* "a" has the lease PEER_CLIENT:1:60. */

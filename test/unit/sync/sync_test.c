@@ -29,6 +29,7 @@ TEST(each_row_has_a_name_a_question_and_a_reader)
     assert_non_null(row->read);
     assert_true(row->every.ns >= 0);
     assert_true(row->channel == NULL || row->every.ns > 0);
+    assert_true(row->repeats_for.ns == 0 || row->every.ns == 0);
     for (size_t k = 0; k < i; k++)
       assert_string_not_equal(row->name, sync_rows[k]->name);
   }

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of operations that one reply ends: for how long a request whose reply is lost is sent
+ * again. */
+#include "tests.h"
+
+#include "peer.h"
+#include "sync/guard.h"
+#include "sync/latch.h"
+#include "sync/rate.h"
+
+enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
+
+typedef union any_op {
+  sync_op op;
+  latch_op latch;
+  rate_op rate;
+  guarded_op guarded;
+} any_op;
+
+typedef struct change {
+  const sync_row *row;
+  const char *command, *reply;
+  int64_t kept_ms;                     /* the server keeps its reply for that long */
+} change;
+
+static const change changes[] = {
+  { &latch_set_row, "latch_set*", "'1", MINUTE },
+  { &latch_down_row, "latch_down*", "'9", MINUTE },
+  { &latch_delete_row, "latch_delete*", "'1", MINUTE },
+  { &rate_set_row, "rate_set*", "'1", MINUTE },
+  { &rate_delete_row, "rate_delete*", "'1", MINUTE },
+  { &rate_release_row, "rate_release*", "'1", MINUTE },
+  { &guarded_write_row, "guarded_incr*", "[1 '5]", HOUR },
+};
+
+static void fill(any_op *a, const sync_row *row)
+{
+  *a = (any_op){ .op = { 0 } };
+  if (row == &guarded_write_row) {
+    a->guarded.kind = GUARDED_INCR;
+    a->guarded.call = (guard_call){ .key = "n", .key_size = 1, .fence = 7, .number = 1 };
+    a->guarded.by = 1;
+  } else if (row == &rate_set_row || row == &rate_delete_row || row == &rate_release_row) {
+    a->rate.name[0] = 'n';
+    a->rate.name_size = 1;
+    a->rate.call.permits = 1;
+  } else {
+    a->latch.call = (latch_call){ .name = "n", .name_size = 1, .number = 1, .count = 1 };
+  }
+  a->op.row = row;
+}
+
+/* "a" is under way, with a limit of `limit_ms`. */
+static struct peer *sent(any_op *a, const change *c, int64_t limit_ms)
+{
+  struct peer *p = peer_new();
+
+  fill(a, c->row);
+  a->op.give_up_at = instant_add(peer_now(p), SPAN_MS(limit_ms));
+  peer_run(p, "a", &a->op);
+  peer_connect(p, 0);
+  peer_expect(p, c->command);
+  return p;
+}
+
+static void ends_in_doubt(struct peer *p)
+{
+  if (peer_wants(p, 0))
+    peer_connect(p, 0);
+  peer_expect_nothing(p);
+  peer_expect_told(p, "over a DIBS_UNKNOWN");
+  peer_free(p);
+}
+
+TEST(a_lost_reply_is_asked_for_again_while_the_server_keeps_it)
+{
+  for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    any_op a;
+    struct peer *p = sent(&a, &changes[i], 2 * HOUR);
+
+    peer_break(p, 0);
+    peer_advance_ms(p, changes[i].kept_ms * 5 / 6);
+    peer_expect_told_nothing(p);
+    peer_connect(p, 0);
+    peer_serve(p, changes[i].command, "%s", changes[i].reply);
+    peer_expect_told(p, "over a DIBS_OK");
+    peer_free(p);
+  }
+}
+
+TEST(a_change_that_the_server_may_have_forgotten_is_not_sent_again)
+{
+  for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    any_op a;
+    struct peer *p = sent(&a, &changes[i], 2 * HOUR);
+
+    peer_break(p, 0);
+    peer_advance_ms(p, changes[i].kept_ms);
+    ends_in_doubt(p);
+  }
+}
+
+/* Each copy may have been the one that was executed: the time is that of the first. */
+TEST(a_second_lost_copy_does_not_lengthen_that)
+{
+  any_op a;
+  struct peer *p = sent(&a, &changes[1], HOUR);
+
+  peer_break(p, 0);
+  peer_advance_ms(p, 40 * SECOND);
+  peer_connect(p, 0);
+  peer_expect(p, "latch_down*");
+  peer_break(p, 0);
+  peer_advance_ms(p, 20 * SECOND);
+  ends_in_doubt(p);
+}
+
+TEST(what_was_only_refused_has_its_whole_limit)
+{
+  any_op a;
+  struct peer *p = sent(&a, &changes[1], HOUR);
+
+  for (int i = 0; i < 300; i++) {
+    peer_answer(p, "-LOADING Redis is loading the dataset in memory");
+    peer_advance_ms(p, 500);
+    peer_expect(p, "latch_down*");
+  }
+  peer_break(p, 0);
+  peer_advance_ms(p, 40 * SECOND);
+  peer_connect(p, 0);
+  peer_serve(p, "latch_down*", "'9");
+  peer_expect_told(p, "over a DIBS_OK");
+  peer_free(p);
+}
+
+RUN_TESTS(NULL, NULL)
