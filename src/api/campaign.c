@@ -278,7 +278,7 @@ static dibs_status publish(dibs_hold *hold, const char *value)
 }
 
 /* Publishes the value of the call, as the end of a campaign. */
-static dibs_status publish_first(dibs_hold *hold)
+static dibs_status publish_first(dibs_hold *hold, const dibs_canceller *cancel)
 {
   entry in;
   question q;
@@ -291,6 +291,7 @@ static dibs_status publish_first(dibs_hold *hold)
   cl->jobs++;                            /* a dibs_close() may release it meanwhile */
   publish_ask(cl, &q, campaign_until(in.client));
   (void)question_wait(in.client, &q);
+  cl->campaign->is_cancelled = canceller_has_fired(cancel);    /* as campaign_cancel() */
   (void)campaign_end(in.client, cl, &q);
   status = outcome_note(&cl->asked, in.client);
   cl->jobs--;
@@ -323,7 +324,7 @@ dibs_status campaign_blocking(dibs_client *client, lock_call *call,
 
   if (status != DIBS_OK || ret_hold == NULL)
     return status;
-  status = publish_first(hold);
+  status = publish_first(hold, call->cancel);
   if (status == DIBS_OK) {
     *ret_hold = hold;
     return DIBS_OK;

@@ -794,6 +794,50 @@ TEST(a_campaign_is_cancelled_while_it_publishes)
   proxy = test_proxy_stop(proxy);
 }
 
+struct blocking {
+  dibs_client *client;
+  const dibs_lock_options *options;
+  dibs_status status;
+  dibs_hold *hold;
+};
+
+static void *lead_blocking(void *data)
+{
+  struct blocking *b = data;
+
+  b->status = dibs_acquire(b->client, DIBS_LEAD("given up", "unheard"), b->options, &b->hold);
+  return NULL;
+}
+
+TEST(a_blocking_campaign_is_cancelled_while_it_publishes)
+{
+  static const struct test_proxy_chances silent = { .word = "unheard", .silence = 10000 };
+  live_needs_one_server();
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_options slow = live_options();
+  struct publishing p = { .client = NULL };
+  dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
+  struct blocking b = { .options = &o };
+  pthread_t thread;
+
+  slow.command_timeout_ms = LIVE_LONG_MS;
+  b.client = p.client = live_open_with(test_proxy_url(proxy), &slow);
+  live_expect_ok(dibs_canceller_new(&o.cancel));
+  test_proxy_chance(proxy, &silent);
+  assert_int_equal(pthread_create(&thread, NULL, lead_blocking, &b), 0);
+  assert_true(live_until(LIVE_LONG_MS, is_granted, &p));
+  dibs_cancel(o.cancel);
+  test_proxy_chance(proxy, NULL);
+  test_proxy_cut(proxy);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(b.status, DIBS_CANCELLED);
+  assert_null(b.hold);
+  live_expect_free(other, "given up", LIVE_LONG_MS);
+  o.cancel = dibs_canceller_free(o.cancel);
+  p.client = dibs_close(p.client);
+  proxy = test_proxy_stop(proxy);
+}
+
 static dibs_status lead_in_vain(dibs_client *c, bool is_async, const dibs_lock_options *o)
 {
   dibs_hold *none = NULL;
