@@ -157,37 +157,35 @@ static void close_copy(client_record *c, handle *h)
     (void)client_free(c);
 }
 
-static void close_handle(dibs_client *client)
+static dibs_status close_handle(const dibs_client *client)
 {
   handle *h = handle_pin(client, HANDLE_CLIENT);
   client_record *c;
   bool is_forked;
   int ending;
 
-  if (h == NULL) {
-    (void)fault_end(client, client == NULL ? DIBS_OK : DIBS_ERR_STALE);
-    return;
-  }
+  if (h == NULL)
+    return client == NULL ? DIBS_OK : DIBS_ERR_STALE;
   c = h->owner;
   is_forked = c->epoch != fork_epoch();
   ending = is_forked ? ENDING_IN_CHILD : ENDING;
   if (atomic_exchange(&c->ending, ending) == ending) {
-    (void)client_end(c, DIBS_ERR_CLOSED);  /* another thread closes it */
-    return;
+    client_unlook(c);                    /* another thread closes it */
+    return DIBS_ERR_CLOSED;
   }
-  (void)fault_end(client, DIBS_OK);
   if (is_forked) {
     close_copy(c, h);
-    return;
+    return DIBS_OK;
   }
   close_all(c);
   drive_stop(c->drive);                  /* a callback finds the client closing, not closed */
   if (c->epoch != fork_epoch()) {        /* a callback has made this child */
     close_copy(c, h);
-    return;
+    return DIBS_OK;
   }
   handle_close(c);
   (void)client_free(c);
+  return DIBS_OK;
 }
 
 /* The client is freed when its pin is over. */
@@ -200,7 +198,7 @@ dibs_client *dibs_close(dibs_client *client)
     return client;
   }
   drive_enter_call();
-  close_handle(client);
+  (void)fault_end(client, close_handle(client));     /* after what callbacks in it have called */
   drive_leave_call();
   return NULL;
 }

@@ -24,14 +24,6 @@ typedef struct fault_detail {
   dibs_error error;
 } fault_detail;
 
-/* The last call of this thread. */
-typedef struct last_call {
-  const void *client;              /* its handle; NULL: unknown */
-  bool is_over;                    /* false: noted by a call that still runs */
-  uint64_t snapshot;
-  dibs_error error;
-} last_call;
-
 static _Thread_local last_call last;
 
 /* ---- errors ---- */
@@ -256,6 +248,16 @@ dibs_status fault_end_with(const void *client, dibs_status status, const char *m
 {
   (void)note(client, status, "", message);
   return fault_end(client, status);
+}
+
+last_call fault_keep(void)
+{
+  return last;
+}
+
+void fault_restore(const last_call *kept)
+{
+  last = *kept;
 }
 
 dibs_status callback_data_end(callback_data *over, dibs_status status)

@@ -32,6 +32,14 @@ const dibs_error *outcome_error(const outcome *o, dibs_error *room);
 
 /* ---- this thread's note ---- */
 
+/* The last call of this thread. */
+typedef struct last_call {
+  const void *client;              /* its handle; NULL: unknown */
+  bool is_over;                    /* false: noted by a call that still runs */
+  uint64_t snapshot;
+  dibs_error error;
+} last_call;
+
 /* Notes this outcome for a call of this thread. Mutex held. Returns its status. */
 dibs_status outcome_note(const outcome *o, client_record *c);
 /* Note a fault without an operation: mutex held, and mutex not held. Return `status`. */
@@ -50,6 +58,10 @@ dibs_status fault_as(dibs_status status);
 dibs_status fault_end(const void *client, dibs_status status);
 /* fault_end() for a call that has its own message. */
 dibs_status fault_end_with(const void *client, dibs_status status, const char *message);
+/* A function that only reads or frees leaves the note as it was: also what callbacks that run in
+ * it have called. */
+last_call fault_keep(void);
+void fault_restore(const last_call *kept);
 /* Snapshots of the servers of a quorum, for dibs_client_error(). */
 void fault_servers_free(client_record *c);
 

@@ -226,7 +226,7 @@ static dibs_status observer_enter(const dibs_observer *value, entry *ret_entry,
   return status;
 }
 
-int dibs_observer_fd(dibs_observer *value)
+static int observer_fd(const dibs_observer *value)
 {
   entry in;
   observer *o;
@@ -238,7 +238,16 @@ int dibs_observer_fd(dibs_observer *value)
     o->fd = above_stdio(eventfd(o->is_new || o->wait.is_over ? 1 : 0,
                                 EFD_CLOEXEC | EFD_NONBLOCK));
   fd = o->fd;
-  (void)claim_leave(&in, fd >= 0 ? DIBS_OK : DIBS_ERR_SYSTEM);
+  (void)claim_leave(&in, DIBS_OK);
+  return fd;
+}
+
+int dibs_observer_fd(dibs_observer *value)
+{
+  last_call kept = fault_keep();
+  int fd = observer_fd(value);
+
+  fault_restore(&kept);
   return fd;
 }
 
@@ -269,14 +278,14 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
   return claim_leave(&in, status);
 }
 
-dibs_observer *dibs_observer_free(dibs_observer *value)
+static void observer_free(const dibs_observer *value)
 {
   callback_data over = { .free = NULL };
   entry in;
   observer *o;
 
   if (observer_enter(value, &in, &o) != DIBS_OK)
-    return NULL;
+    return;
   observer_end_handle(o);            /* so that it is freed once */
   if (drive_running_job() != &o->wait.job) {
     over = o->over;
@@ -286,5 +295,13 @@ dibs_observer *dibs_observer_free(dibs_observer *value)
   wait_stop(&o->wait);
   drive_lock(in.client->drive);
   (void)callback_data_end(&over, claim_leave(&in, DIBS_OK));
+}
+
+dibs_observer *dibs_observer_free(dibs_observer *value)
+{
+  last_call kept = fault_keep();
+
+  observer_free(value);
+  fault_restore(&kept);
   return NULL;
 }

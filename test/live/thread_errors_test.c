@@ -245,6 +245,76 @@ TEST(a_hold_says_what_it_is)
   assert_int_equal(dibs_hold_get_info(hold, NULL), DIBS_ERR_ARGUMENT);
 }
 
+/* ---- what is no call ---- */
+
+static void on_leader(const dibs_error *error, const dibs_leader *leader, void *data)
+{
+  (void)error;
+  (void)leader;
+  (void)data;
+}
+
+static void fail_in_data_free(void *data)
+{
+  (void)data;
+  (void)dibs_release(NULL);
+}
+
+TEST(reading_and_freeing_leave_the_error_unchanged)
+{
+  live_needs_keys();
+  dibs_observer *observer = NULL, *seen = NULL;
+  dibs_canceller *canceller = NULL;
+  dibs_leader *leader = NULL;
+  dibs_hold *hold = NULL, *none = NULL;
+
+  live_expect_ok(dibs_canceller_new(&canceller));
+  live_expect(client, dibs_observe(client, "seen", NULL, NULL, NULL, &seen), DIBS_OK);
+  live_expect(client, dibs_observe(client, "seen", on_leader, client, fail_in_data_free, &observer),
+              DIBS_OK);
+  live_expect(client, dibs_get_leader(client, "seen", &leader), DIBS_OK);
+  live_expect(client, dibs_lock(client, "read", NULL, &hold), DIBS_OK);
+  assert_int_equal(dibs_lock(client, "", NULL, &none), DIBS_ERR_ARGUMENT);
+  assert_true(dibs_hold_fence(hold) > 0 && dibs_hold_valid_ms(hold) > 0);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
+  assert_true(dibs_is_connected(client) && dibs_client_call_timeout(client) > 0);
+  assert_string_not_equal(dibs_client_id(client), "");
+  assert_int_equal(dibs_fd(client), -1);
+  expect_last(DIBS_ERR_ARGUMENT);
+  leader = dibs_leader_free(leader);
+  canceller = dibs_canceller_free(canceller);
+  assert_true(dibs_observer_fd(seen) >= 0);
+  expect_last(DIBS_ERR_ARGUMENT);
+  for (int again = 0; again < 2; again++) {            /* stale, the second time */
+    (void)dibs_observer_free(seen);
+    (void)dibs_observer_free(observer);
+    assert_int_equal(dibs_observer_fd(seen), -1);
+    expect_last(DIBS_ERR_ARGUMENT);
+  }
+  live_expect(client, dibs_release(hold), DIBS_OK);
+}
+
+static void call_that_fails(const dibs_error *error, dibs_hold *hold, void *data)
+{
+  (void)error;
+  (void)hold;
+  *(bool *)data = dibs_release(NULL) == DIBS_ERR_STALE;
+}
+
+TEST(the_error_of_a_close_is_not_that_of_a_callback_in_it)
+{
+  dibs_options o = live_options();
+  bool has_failed = false;
+  dibs_client *own;
+
+  o.flags |= DIBS_CLIENT_NO_THREAD;
+  own = live_open_with(live_url(), &o);
+  live_expect_ok(dibs_lock_async(own, "closing", NULL, call_that_fails, &has_failed, NULL));
+  own = dibs_close(own);
+  assert_true(has_failed);
+  assert_int_equal(last(NULL).status, DIBS_OK);
+}
+
 /* ---- a client is a handle ---- */
 
 static void expect_refused(dibs_client *c, dibs_status wanted)
