@@ -220,7 +220,7 @@ static dibs_status detach(claim *c, instant now)
 
   if (l->claims.holders->next != NULL)
     return DIBS_ERR_ARGUMENT;            /* the token would end what the others believe in */
-  if (!hold_remember_detached(l))
+  if (!detached_remember(l))
     return DIBS_ERR_NO_MEMORY;
   /* The lease began before now by the server's clock. */
   t->detached_until = instant_max(t->detached_until, instant_add(now, l->term.ttl));

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define DETACHED_SHARES 64
 #define LISTEN_AFTER SPAN_MS(500)    /* most holds are shorter, and cost no subscription */
 
 instant hold_end(const lease *l)
@@ -65,6 +64,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   const claim_terms *wish = wish_of(&l->claims);
 
   assert(wish != NULL);      /* without claims there is no open ask: lease_unwanted() */
+  detached_is_over(l, id);
   l->term.id = *id;
   l->term.is_as_granted = false;
   l->term.ttl = ttl;
@@ -256,66 +256,6 @@ lease_state hold_gone(lease *l)
   if (!l->term.is_reported_broken)
     return hold_lost(l, DIBS_LOST, "the server no longer has this lease");
   return hold_lost(l, DIBS_LOST, "others ended it: broken, or released by its token");
-}
-
-static detached *detached_of(const lease *l)
-{
-  detached *d = l->table->detached;
-
-  while (d != NULL && (!d->is_mutex || d->size != l->size ||
-                       memcmp(d->name, l->bytes, l->size) != 0))
-    d = d->next;
-  return d;
-}
-
-const lease_id *hold_detached(const lease *l)
-{
-  const detached *d = l->table->detached != NULL ? detached_of(l) : NULL;
-
-  return d != NULL ? &d->lease : NULL;
-}
-
-/* Only the last shared leases are remembered: a late message about one comes soon. */
-static void forget_oldest_share(lock_table *t)
-{
-  detached **at = &t->detached, **oldest = NULL, *d;
-  size_t count = 0;
-
-  for (; *at != NULL; at = &(*at)->next)
-    if (!(*at)->is_mutex) {
-      oldest = at;
-      count++;
-    }
-  if (count < DETACHED_SHARES)
-    return;
-  d = *oldest;
-  *oldest = d->next;
-  if (d->lease.ask > t->forgotten_ask)
-    t->forgotten_ask = d->lease.ask;
-  mem_free(&t->memory, d);
-}
-
-bool hold_remember_detached(lease *l)
-{
-  lock_table *t = l->table;
-  bool is_mutex = l->kind == LEASE_MUTEX;
-  size_t size = is_mutex ? l->size : 0;
-  detached *d = is_mutex ? detached_of(l) : NULL;
-
-  if (d == NULL) {
-    if (!is_mutex)
-      forget_oldest_share(t);
-    d = mem_alloc(&t->memory, sizeof(*d) + size);
-    if (d == NULL)
-      return false;
-    d->is_mutex = is_mutex;
-    d->size = size;
-    memcpy(d->name, l->bytes, size);
-    d->next = t->detached;
-    t->detached = d;
-  }
-  d->lease = l->term.id;       /* the former one has ended: the new lease came after it */
-  return true;
 }
 
 lease_state hold_forget(lease *l)

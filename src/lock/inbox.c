@@ -77,14 +77,6 @@ static lease_state message_grant(lease *l, const inbox_message *m, instant now)
   return hold_confirm(l, &m->lease);
 }
 
-static bool is_detached(const lock_table *t, const lease_id *id)
-{
-  for (const detached *d = t->detached; d != NULL; d = d->next)
-    if (lease_id_is_grant(id, &d->lease))
-      return true;
-  return false;
-}
-
 /* Only the last detached shared leases and multi-locks are known by their leases; none of
  * the others is released, because its lease may continue. */
 static void give_back(lock_table *t, const inbox_message *m, instant now)
@@ -94,7 +86,7 @@ static void give_back(lock_table *t, const inbox_message *m, instant now)
 
   if (!is_lock && m->lease.ask <= t->forgotten_ask)
     return;
-  if (is_detached(t, &m->lease) || !hints_take(t, HINT_SCRIPT, now))
+  if (is_detached(t, &m->lease, m->name, m->name_size) || !hints_take(t, HINT_SCRIPT, now))
     return;
   s = leave_orphan(t, &m->lease, m->word == INBOX_SHARE, m->name, m->name_size);
   if (s != NULL)

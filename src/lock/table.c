@@ -43,11 +43,7 @@ lock_table *lock_table_free(lock_table *t)
   }
   channels_free(t);
   routes_free(t);
-  while (t->detached != NULL) {
-    detached *d = t->detached;
-    t->detached = d->next;
-    mem_free(&t->memory, d);
-  }
+  detached_free(t);
   timers_deinit(&t->timers);
   buffer_deinit(&t->notes_due);
   slots_deinit(&t->lease_slots);

@@ -159,11 +159,12 @@ typedef struct wait_report {
 } wait_report;
 
 /* A lease that continues without this client: a late message about it must not release it,
- * and a new ask for a mutex must not end it. The last one of each mutex. */
+ * and a new ask for a mutex must not end it. The last one of each mutex, until this client is
+ * granted that again. */
 typedef struct detached {
-  struct detached *next;
+  struct detached *next;         /* of shares: the newest first */
   lease_id lease;
-  bool is_mutex;
+  UT_hash_handle by_name;        /* of mutexes */
   size_t size;
   char name[];
 } detached;
@@ -171,7 +172,8 @@ typedef struct detached {
 struct lock_table {
   hold_backend backend;          /* the first member; its claims, of any front */
   memory memory;
-  detached *detached;
+  detached *detached_mutexes;    /* uthash head */
+  detached *detached_shares;     /* and sets: the last ones */
   uint64_t forgotten_ask;        /* of detached shares: the highest ask removed */
   instant detached_until;        /* the last end of a detached lease; 0: none was detached */
   lock_settings settings;
@@ -208,6 +210,14 @@ struct lock_table {
   char fault_words[256];
   instant undecided_at;          /* the last refusal to decide; 0: none yet */
 };
+
+/* ---- detached.c ---- */
+bool detached_remember(const lease *l);              /* as it is held now; false: no memory */
+/* A mutex has one lease at a time: the one before has ended. */
+void detached_is_over(const lease *l, const lease_id *granted);
+const lease_id *detached_of(const lease *l);         /* of this mutex; NULL: none */
+bool is_detached(const lock_table *t, const lease_id *id, const char *name, size_t size);
+void detached_free(lock_table *t);
 
 /* ---- names.c ---- */
 lease *mutex_find(const lock_table *t, const void *bytes, size_t size);
@@ -391,8 +401,6 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
 lease_state hold_confirm(lease *l, const lease_id *id);
 void hold_check(lease *l);                /* renews now, also a fixed lease: it may be lost */
 lease_state hold_polls(lease *l, instant now);
-bool hold_remember_detached(lease *l);    /* false: no memory */
-const lease_id *hold_detached(const lease *l); /* of this name; NULL: none */
 lease_state hold_forget(lease *l);        /* the lease continues without this client */
 lease_state hold_lost(lease *l, dibs_status why, const char *words);
 lease_state hold_gone(lease *l);          /* the server says that it does not have it */

@@ -97,7 +97,7 @@ static bool mutex_acquire(lease *l, request *out, span ttl, instant now)
                      .lingers = park_asks(l, wish_of(&l->claims)), .until_us = until(l, now),
                      .give_up_us = give_up(l, now), .estimate_us = estimate(lease_route(l), now),
                      .min_token = min_token_of(l),
-                     .kind = l->lock_kind, .detached = hold_detached(l),
+                     .kind = l->lock_kind, .detached = detached_of(l),
                      .watched = watched(l, now), .watched_renewals = l->wait->watched.renewals };
 
   l->ask.offers_idle = a.lingers;
@@ -248,7 +248,7 @@ bool wire_cancel(const lease *l, request *out, instant now)
   case LEASE_MUTEX:
   case LEASE_QUEUE_ENTRY:
     return p->dialect->cancel(p, out, l->bytes, l->size, l->ask.number, until_us, now_us,
-                              hold_detached(l));
+                              detached_of(l));
   case LEASE_SHARED:
     e = share_end_of_ask(l, until_us, now);
     return p->dialect->share_cancel(p, out, &e);
