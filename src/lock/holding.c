@@ -3,7 +3,6 @@
 #include "lock/table.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define LISTEN_AFTER SPAN_MS(500)    /* most holds are shorter, and cost no subscription */
 
