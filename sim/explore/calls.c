@@ -311,6 +311,7 @@ dibs_status give_back(actor *a, grip *g, action what)
   unsigned names = g->names;
   lease *leases[NAMES];
   uint64_t token = g->token;
+  int64_t begun = trial_now(t);
   dibs_status status;
   call *c;
 
@@ -324,7 +325,7 @@ dibs_status give_back(actor *a, grip *g, action what)
     t->cycles++;
   else
     cover(POINT_RELEASED_LATE);
-  oracle_gone(t, names, token, status);
+  oracle_gone(t, names, token, begun, status);
   if (is_sure && status != DIBS_OK && !were_revoked(leases, token))
     flaw(t, "L9: a release in a calm world answers %s", dibs_status_name(status));
   if (was_reported && status == DIBS_OK)

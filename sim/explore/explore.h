@@ -319,7 +319,11 @@ const char *truth_ask(trial *t, const char *verb, const char *key, size_t *ret_s
 /* Whether the server counts it as alive: it has patience, and somebody hears its inbox. */
 bool truth_is_live(trial *t, const waiter *w);
 void truth_read(trial *t);            /* if anything changed on the server */
-lease *truth_lease(trial *t, int name, uint64_t token);   /* NULL: never seen */
+lease *truth_lease(trial *t, int name, uint64_t token);   /* NULL: never seen, or forgotten */
+/* Only the last LEASES_MAX are remembered: whether one with this token may have been there. */
+bool truth_has_forgotten(const trial *t, int name, uint64_t token);
+/* One with a higher token that was granted before that time; NULL: none is remembered. */
+const lease *truth_lease_after(const trial *t, int name, uint64_t token, int64_t before);
 /* The last of this owner. */
 lease *truth_lease_of(trial *t, int name, const char *client, uint64_t ask);
 lease *truth_lease_new(trial *t, truth *x, uint64_t token);
@@ -350,7 +354,8 @@ void oracle_look(dibs_sim *sim, void *data);              /* after each event */
 void oracle_granted(trial *t, grip *g);
 void oracle_history(trial *t);        /* S1, S2, S4, S7 of all that was believed */
 /* What a release or a renewal by token says that the lease `token` has become. */
-void oracle_gone(trial *t, unsigned names, uint64_t token, dibs_status status);
+/* `begun`: when the call began whose status it is. */
+void oracle_gone(trial *t, unsigned names, uint64_t token, int64_t begun, dibs_status status);
 void oracle_server(trial *t, int name, const truth *before);   /* after a change */
 /* What comes late, or stays for nobody: I5, S10, L9 beside mild faults. */
 void oracle_late(trial *t, int name, const truth *before);

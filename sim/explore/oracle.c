@@ -79,8 +79,9 @@ static void find_leases(trial *t, grip *g)
       continue;
     l = g->lease[i] = t->plan->is_redisson ? redisson_lease(t, i, g)
                                            : truth_lease(t, i, g->token);
-    if (l == NULL && t->plan->is_redisson && valid_us(t, g) == 0) {
-      g->is_orphan = true;               /* it is over, and its client forgot whose it was */
+    if (l == NULL && valid_us(t, g) == 0 &&
+        (t->plan->is_redisson || truth_has_forgotten(t, i, g->token))) {
+      g->is_orphan = true;               /* it is over, and nobody knows any more whose it was */
       continue;
     }
     if (l == NULL) {
@@ -157,17 +158,19 @@ void oracle_granted(trial *t, grip *g)
 
 /* ---- what became of a lease ---- */
 
-/* S13. DIBS_EXPIRED promises that no other client had the name since. */
-void oracle_gone(trial *t, unsigned names, uint64_t token, dibs_status status)
+/* S13. DIBS_EXPIRED promises that no other client had the name before the server answered. */
+void oracle_gone(trial *t, unsigned names, uint64_t token, int64_t begun, dibs_status status)
 {
   if (status != DIBS_EXPIRED || token == 0 || t->has_lost)
     return;
   cover(POINT_EXPIRED);
-  for (int i = 0; i < NAMES; i++)
-    if ((names >> i & 1) != 0 && t->truths[i].top_token > token)
+  for (int i = 0; i < NAMES; i++) {
+    const lease *l = (names >> i & 1) != 0 ? truth_lease_after(t, i, token, begun) : NULL;
+
+    if (l != NULL)
       flaw(t, "S13: a lease of %s is DIBS_EXPIRED by token %llu, and the server granted %llu",
-           name_texts[i], (unsigned long long)token,
-           (unsigned long long)t->truths[i].top_token);
+           name_texts[i], (unsigned long long)token, (unsigned long long)l->token);
+  }
 }
 
 /* ---- I2, I12, S7, S9: one belief, at every moment ---- */

@@ -20,7 +20,7 @@ static void detach(actor *a, grip *g, const char *token, action what)
   dibs_hold *hold = g->hold;
   unsigned names = g->names;
   uint64_t number = g->token;
-  int64_t left = 0;
+  int64_t left = 0, begun;
   dibs_status status = dibs_hold_detach(hold);
   call *c;
 
@@ -35,26 +35,28 @@ static void detach(actor *a, grip *g, const char *token, action what)
   revoke_all(t, names, number);
   grip_free(t, g);
   actor_sleep(a, t->plan->hold_ms);
+  begun = trial_now(t);
   if (chance(a, 50)) {
     c = call_begin(a, "token_renew", question_limit_ms(t));
-    oracle_gone(t, names, number, call_end(a, c, what,
+    oracle_gone(t, names, number, begun, call_end(a, c, what,
                                            dibs_token_renew(a->life->client, token,
                                                             t->plan->ttl_ms[0], &left)));
   }
   if (chance(a, 30) && !t->is_ending)
     return;                             /* it runs out */
+  begun = trial_now(t);
   c = call_begin(a, "token_release", question_limit_ms(t));
-  oracle_gone(t, names, number, call_end(a, c, what,
-                                         dibs_token_release(a->life->client, token)));
+  oracle_gone(t, names, number, begun,
+              call_end(a, c, what, dibs_token_release(a->life->client, token)));
 }
 
 /* L9: nothing was in its way. */
-static void renewed(trial *t, const grip *g, dibs_status status)
+static void renewed(trial *t, const grip *g, int64_t begun, dibs_status status)
 {
   if (t->plan->is_calm && !g->is_over && !g->is_reported && !g->is_revoked &&
       (status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN))
     flaw(t, "L9: a token of what is held answers %s", dibs_status_name(status));
-  oracle_gone(t, g->names, g->token, status);
+  oracle_gone(t, g->names, g->token, begun, status);
 }
 
 static void use_token(actor *a, action what)
@@ -64,7 +66,7 @@ static void use_token(actor *a, action what)
   char token[DIBS_TOKEN_SIZE];
   dibs_status status;
   grip *g = take(a, &w, &status);
-  int64_t left = 0;
+  int64_t left = 0, begun;
   call *c;
 
   if (g == NULL)
@@ -81,14 +83,15 @@ static void use_token(actor *a, action what)
     detach(a, g, token, what);
     return;
   }
+  begun = trial_now(t);
   if (chance(a, 50)) {
     c = call_begin(a, "token_renew", question_limit_ms(t));
-    renewed(t, g, call_end(a, c, what, dibs_token_renew(a->life->client, token,
+    renewed(t, g, begun, call_end(a, c, what, dibs_token_renew(a->life->client, token,
                                                        t->plan->ttl_ms[1], &left)));
   } else {
     revoke_all(t, g->names, g->token);
     c = call_begin(a, "token_release", question_limit_ms(t));
-    oracle_gone(t, g->names, g->token,
+    oracle_gone(t, g->names, g->token, begun,
                 call_end(a, c, what, dibs_token_release(a->life->client, token)));
   }
   hold_for_a_while(a, g);

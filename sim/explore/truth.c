@@ -115,6 +115,26 @@ lease *truth_lease(trial *t, int name, uint64_t token)
   return NULL;
 }
 
+bool truth_has_forgotten(const trial *t, int name, uint64_t token)
+{
+  const truth *x = &t->truths[name];
+
+  for (size_t i = 0; i < LEASES_MAX; i++)
+    if (x->leases[i].token <= token)
+      return false;
+  return x->lease_count > LEASES_MAX;
+}
+
+const lease *truth_lease_after(const trial *t, int name, uint64_t token, int64_t before)
+{
+  const truth *x = &t->truths[name];
+
+  for (size_t i = 0; i < LEASES_MAX; i++)
+    if (x->leases[i].token > token && x->leases[i].begun_at < before)
+      return &x->leases[i];
+  return NULL;
+}
+
 lease *truth_lease_of(trial *t, int name, const char *client, uint64_t ask)
 {
   truth *x = &t->truths[name];
