@@ -32,9 +32,9 @@ def _beating(name, *options, env=None):
 # ---- leading ----
 
 def max_hold_without_a_command_is_named_as_the_reason():
-    done = dibs('elect', 'run', 'brief', '-t', '1s', '--max-hold', '1500ms', '-k', '200ms')
+    done = dibs('elect', 'run', 'limited', '-t', '1s', '--max-hold', '1500ms', '-k', '200ms')
     equal(done.code, 79, done)
-    contains(done.err, 'brief: --max-hold reached: 1.5s; this client stops leading')
+    contains(done.err, 'limited: --max-hold reached: 1.5s; this client stops leading')
     lacks(done.err, 'renewed')
 
 
