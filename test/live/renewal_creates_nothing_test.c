@@ -68,7 +68,17 @@ TEST(a_token_of_a_lease_that_another_followed_is_lost)
   }
 }
 
-/* Another client's cancelled ask leaves its name in the memory, and no grant. */
+static bool has_no_waiter(void *name)
+{
+  dibs_inspection *seen = NULL;
+  bool is_so = dibs_inspect(client, dibs_text(name), &seen) == DIBS_OK && seen->waiter_count == 0;
+
+  seen = dibs_inspection_free(seen);
+  return is_so;
+}
+
+/* Another client's cancelled ask leaves its name in the memory, and no grant, if its time was over
+ * by the server's clock, too. */
 TEST(a_token_of_a_lease_that_nobody_followed_is_expired_for_good)
 {
   char token[DIBS_TOKEN_SIZE];
@@ -77,6 +87,7 @@ TEST(a_token_of_a_lease_that_nobody_followed_is_expired_for_good)
 
   detached("alone", 60000, token);
   live_refused(dibs_lock(other, "alone", &o, &hold), DIBS_TIMED_OUT);
+  assert_true(live_until(LIVE_LONG_MS, has_no_waiter, (char[]){ "alone" }));
   live_expect_ok(dibs_token_release(client, token));
   live_expect_ok(dibs_token_release(client, token));
   assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_EXPIRED);
