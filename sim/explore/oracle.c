@@ -81,7 +81,7 @@ static void find_leases(trial *t, grip *g)
                                            : truth_lease(t, i, g->token);
     if (l == NULL && valid_us(t, g) == 0 &&
         (t->plan->is_redisson || truth_has_forgotten(t, i, g->token))) {
-      g->is_orphan = true;               /* it is over, and nobody knows any more whose it was */
+      g->is_orphan = true;               /* it is over, and its lease is forgotten */
       continue;
     }
     if (l == NULL) {

@@ -2,13 +2,15 @@
 /* api/rwlock.c - converts a write hold into a read hold. */
 #include "api/api.h"
 
-/* A longer lease, which a writer has if it is fixed, could be shortened by a peer that reads. */
+/* A longer lease, which a writer has if it is fixed, could be shortened by a peer that reads. What
+ * is no read/write lock is refused by the engine. */
 static bool is_too_long_to_read(const claim *cl)
 {
   int32_t most_ms = cl->client->names.dialect->traits.readers_ttl_ms;
   int64_t left_ns = atomic_load(&cl->hold->valid_until_ns) - drive_now().ns;
 
-  return most_ms != 0 && left_ns > span_ms(most_ms).ns;
+  return cl->note.kind == DIBS_KIND_RWLOCK && most_ms != 0 &&
+         left_ns > span_ms(most_ms).ns;
 }
 
 dibs_status dibs_downgrade(dibs_hold *hold)

@@ -48,9 +48,9 @@ static bool may_join(const lease *l, const lock_spec *spec, instant now)
   if (t->settings.local_handovers_max == 0 ||
       instant_since(now, l->shared.since).ns >= t->settings.local_handover_time.ns)
     return false;
-  /* An outer hold that is released may have set an end. */
+  /* An outer hold that is released may have set an end, which a fixed lease always has. */
   if (l->state == LEASE_HELD)
-    return l->term.waiters_elsewhere == 0 && !l->term.is_suspect && !l->term.is_fixed &&
+    return l->term.waiters_elsewhere == 0 && !l->term.is_suspect &&
            instant_is_never(l->term.limit) && !l->term.is_reported_broken &&
            l->claims.lost == NULL &&
            instant_since(l->term.valid_until, now).ns >= spec->ttl.ns / 3;

@@ -756,25 +756,31 @@ static bool is_granted(void *data)
   return live_stats(p->client).granted > p->granted;
 }
 
+static const struct test_proxy_chances unheard = { .word = "unheard", .silence = 10000 };
+
+static dibs_client *patient_client(struct test_proxy *proxy)
+{
+  dibs_options slow = live_options();
+
+  slow.command_timeout_ms = LIVE_LONG_MS;
+  return live_open_with(test_proxy_url(proxy), &slow);
+}
+
 /* It is elected; the publication is lost, and repeated by the next connection. */
 TEST(a_campaign_is_cancelled_while_it_publishes)
 {
-  static const struct test_proxy_chances silent = { .word = "unheard", .silence = 10000 };
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
-  dibs_options slow = live_options();
-  struct publishing p = { .client = NULL };
+  struct publishing p = { .client = patient_client(proxy) };
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
   dibs_canceller *canceller;
   struct live_ask ask;
 
-  slow.command_timeout_ms = LIVE_LONG_MS;
-  p.client = live_open_with(test_proxy_url(proxy), &slow);
   for (int by_canceller = 0; by_canceller < 2; by_canceller++) {
     live_expect_ok(dibs_canceller_new(&canceller));
     o.cancel = by_canceller != 0 ? canceller : NULL;
     p.granted = live_stats(p.client).granted;
-    test_proxy_chance(proxy, &silent);
+    test_proxy_chance(proxy, &unheard);
     stand(&ask, p.client, "given up", "unheard", &o);
     assert_true(live_until(LIVE_LONG_MS, is_granted, &p));
     if (by_canceller == 0)
@@ -811,19 +817,15 @@ static void *lead_blocking(void *data)
 
 TEST(a_blocking_campaign_is_cancelled_while_it_publishes)
 {
-  static const struct test_proxy_chances silent = { .word = "unheard", .silence = 10000 };
   live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
-  dibs_options slow = live_options();
-  struct publishing p = { .client = NULL };
+  struct publishing p = { .client = patient_client(proxy) };
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
-  struct blocking b = { .options = &o };
+  struct blocking b = { .client = p.client, .options = &o };
   pthread_t thread;
 
-  slow.command_timeout_ms = LIVE_LONG_MS;
-  b.client = p.client = live_open_with(test_proxy_url(proxy), &slow);
   live_expect_ok(dibs_canceller_new(&o.cancel));
-  test_proxy_chance(proxy, &silent);
+  test_proxy_chance(proxy, &unheard);
   assert_int_equal(pthread_create(&thread, NULL, lead_blocking, &b), 0);
   assert_true(live_until(LIVE_LONG_MS, is_granted, &p));
   dibs_cancel(o.cancel);
@@ -860,7 +862,6 @@ static dibs_status lead_in_vain(dibs_client *c, bool is_async, const dibs_lock_o
  * publication on. */
 TEST(a_hold_that_is_lost_before_its_publication_is_the_result_of_the_call)
 {
-  static const struct test_proxy_chances silent = { .word = "unheard", .silence = 10000 };
   live_needs_one_server();
 
   for (int is_async = 0; is_async < 2; is_async++) {
@@ -871,7 +872,7 @@ TEST(a_hold_that_is_lost_before_its_publication_is_the_result_of_the_call)
 
     live_report_loss(&o, &loss);
     live_expect(far, dibs_ping(far, 0, NULL), DIBS_OK);
-    test_proxy_chance(proxy, &silent);
+    test_proxy_chance(proxy, &unheard);
     live_expect(far, lead_in_vain(far, is_async != 0, &o), DIBS_LOST);
     test_proxy_chance(proxy, NULL);
     far = dibs_close(far);                 /* runs what is left of callbacks */

@@ -63,6 +63,16 @@ static struct peer *sent(any_op *a, const change *c, int64_t limit_ms)
   return p;
 }
 
+/* Its reply is lost, and the connection stays away for so long. */
+static struct peer *lost(any_op *a, const change *c, int64_t limit_ms, int64_t ms)
+{
+  struct peer *p = sent(a, c, limit_ms);
+
+  peer_break(p, 0);
+  peer_advance_ms(p, ms);
+  return p;
+}
+
 static void ends_in_doubt(struct peer *p)
 {
   if (peer_wants(p, 0))
@@ -76,10 +86,8 @@ TEST(a_lost_reply_is_asked_for_again_while_the_server_keeps_it)
 {
   for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
     any_op a;
-    struct peer *p = sent(&a, &changes[i], 2 * HOUR);
+    struct peer *p = lost(&a, &changes[i], 2 * HOUR, changes[i].kept_ms * 5 / 6);
 
-    peer_break(p, 0);
-    peer_advance_ms(p, changes[i].kept_ms * 5 / 6);
     peer_expect_told_nothing(p);
     peer_connect(p, 0);
     peer_serve(p, changes[i].command, "%s", changes[i].reply);
@@ -92,11 +100,8 @@ TEST(a_change_that_the_server_may_have_forgotten_is_not_sent_again)
 {
   for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
     any_op a;
-    struct peer *p = sent(&a, &changes[i], 2 * HOUR);
 
-    peer_break(p, 0);
-    peer_advance_ms(p, changes[i].kept_ms);
-    ends_in_doubt(p);
+    ends_in_doubt(lost(&a, &changes[i], 2 * HOUR, changes[i].kept_ms));
   }
 }
 
@@ -104,10 +109,8 @@ TEST(a_change_that_the_server_may_have_forgotten_is_not_sent_again)
 TEST(a_second_lost_copy_does_not_lengthen_that)
 {
   any_op a;
-  struct peer *p = sent(&a, &changes[1], HOUR);
+  struct peer *p = lost(&a, &changes[1], HOUR, 40 * SECOND);
 
-  peer_break(p, 0);
-  peer_advance_ms(p, 40 * SECOND);
   peer_connect(p, 0);
   peer_expect(p, "latch_down*");
   peer_break(p, 0);

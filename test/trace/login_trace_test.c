@@ -48,13 +48,21 @@ static void serves(struct peer *p, const char *login)
   peer_free(p);
 }
 
-TEST(a_refused_password_is_read_again)
+/* The password of the file was refused, and the file is to be read again. */
+static struct peer *refused_once(void)
 {
   struct peer *p = asking();
 
   peer_connect(p, 0);
   refuses(p, "AUTH old");
   assert_int_equal(peer_wants_files(p, 0), DIBS_ERR_AUTH);
+  return p;
+}
+
+TEST(a_refused_password_is_read_again)
+{
+  struct peer *p = refused_once();
+
   file_is_read(p, "new");
   peer_expect_told_nothing(p);
   serves(p, "AUTH new");
@@ -62,11 +70,8 @@ TEST(a_refused_password_is_read_again)
 
 TEST(a_file_that_was_being_read_does_not_replace_the_password_of_the_program)
 {
-  struct peer *p = asking();
+  struct peer *p = refused_once();
 
-  peer_connect(p, 0);
-  refuses(p, "AUTH old");
-  assert_int_equal(peer_wants_files(p, 0), DIBS_ERR_AUTH);
   program_says(p, "new");
   file_is_read(p, "old");
   serves(p, "AUTH new");
@@ -75,10 +80,8 @@ TEST(a_file_that_was_being_read_does_not_replace_the_password_of_the_program)
 /* The file is refused twice, so that the next attempt has a pause before it. */
 TEST(once_the_program_has_given_a_password_no_file_is_read)
 {
-  struct peer *p = asking();
+  struct peer *p = refused_once();
 
-  peer_connect(p, 0);
-  refuses(p, "AUTH old");
   peer_connect(p, 0);
   refuses(p, "AUTH old");
   peer_expect_told(p, "failed a DIBS_ERR_AUTH");

@@ -160,7 +160,7 @@ static dibs_status downgrade_of_a_released_writer(void)
 }
 
 /* No lease to read is as long with Redisson. */
-static dibs_status downgrade_of_a_long_fixed_lease(void)
+static dibs_status downgrade_of_a_long_fixed_lease_of(int32_t kind)
 {
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
   dibs_options options = live_options();
@@ -170,11 +170,21 @@ static dibs_status downgrade_of_a_long_fixed_lease(void)
   options.dialect = DIBS_DIALECT_REDISSON;
   o.flags = DIBS_LOCK_FIXED;
   java = live_open_with(live_url(), &options);
-  live_expect_ok(dibs_acquire(java, DIBS_WRITE(name), &o, &hold));
+  live_expect_ok(dibs_acquire(java, &DIBS_TARGET(kind, name, 0, 0, NULL), &o, &hold));
   status = dibs_downgrade(hold);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   java = dibs_close(java);
   return status;
+}
+
+static dibs_status downgrade_of_a_long_fixed_writer(void)
+{
+  return downgrade_of_a_long_fixed_lease_of(DIBS_TARGET_WRITE);
+}
+
+static dibs_status downgrade_of_a_long_fixed_lock(void)
+{
+  return downgrade_of_a_long_fixed_lease_of(DIBS_TARGET_LOCK);
 }
 
 static dibs_status downgrade(void)
@@ -258,7 +268,8 @@ static dibs_status stripe_of_none(void)
   X(dibs_downgrade, DIBS_ERR_FORKED, downgrade_in_a_child) \
   X(dibs_downgrade, DIBS_ERR_ARGUMENT, downgrade_of_a_lock) \
   X(dibs_downgrade, DIBS_ERR_ARGUMENT, downgrade_of_an_inner_writer) \
-  X(dibs_downgrade, DIBS_ERR_UNSUPPORTED, downgrade_of_a_long_fixed_lease) \
+  X(dibs_downgrade, DIBS_ERR_ARGUMENT, downgrade_of_a_long_fixed_lock) \
+  X(dibs_downgrade, DIBS_ERR_UNSUPPORTED, downgrade_of_a_long_fixed_writer) \
   X(dibs_stripe, DIBS_OK, stripe) \
   X(dibs_stripe, DIBS_ERR_ARGUMENT, stripe_of_none)
 
