@@ -8,7 +8,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <dibs/adapters/boost_asio.hpp>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace asio = boost::asio;
 
@@ -244,6 +246,27 @@ void an_idle_loop_uses_no_cpu()
   });
 }
 
+/* As each of the library: a command inherits none, and none takes the place of stdin. */
+void the_descriptor_of_the_adapter_is_close_on_exec_and_above_stdio()
+{
+  looped in;
+
+  in.adapter.detach();
+  in.loop.poll();
+  const int input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  const int lowest = ::fcntl(STDOUT_FILENO, F_DUPFD, 3);
+  CHECK(input >= 3 && lowest >= 3);
+  ::close(lowest);
+  ::close(STDIN_FILENO);
+  CHECK(!in.adapter.attach(in.client.get(), in.loop.get_executor()));
+  const bool is_in_place_of_stdin = ::fcntl(STDIN_FILENO, F_GETFD) >= 0;
+  const int flags = ::fcntl(lowest, F_GETFD);
+  ::dup2(input, STDIN_FILENO);
+  ::close(input);
+  CHECK(!is_in_place_of_stdin);
+  CHECK(flags == FD_CLOEXEC);
+}
+
 }  // namespace
 
 int main()
@@ -259,6 +282,7 @@ int main()
     TEST(a_client_that_closes_ends_its_coroutines),
     TEST(a_loop_that_ends_before_its_handlers_releases),
     TEST(an_idle_loop_uses_no_cpu),
+    TEST(the_descriptor_of_the_adapter_is_close_on_exec_and_above_stdio),
   };
 
   return RUN(tests);

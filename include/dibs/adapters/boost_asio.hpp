@@ -29,6 +29,7 @@
 #include <boost/system/error_code.hpp>
 #include <dibs/async.h>
 #include <dibs/hold.hpp>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace dibs {
@@ -53,12 +54,12 @@ class boost_asio {
     detach();
     if (fd < 0)
       return boost::asio::error::invalid_argument;
-    /* Asio closes what it is given: a second number of the same descriptor. */
-    const int own = ::dup(fd);
-    if (own < 0)
-      return {errno, boost::system::system_category()};
+    auto next = std::make_shared<watched>(*this, client, executor);
+    const boost::system::error_code fault = next->watch(fd);
+    if (fault)
+      return fault;
     status_ = DIBS_OK;
-    watched_ = std::make_shared<watched>(*this, client, executor, own);
+    watched_ = std::move(next);
     watched_->wait(watched_);
     return {};
   }
@@ -82,9 +83,24 @@ class boost_asio {
  private:
   /* Survives detach() until Asio has called its handler. */
   struct watched {
-    watched(boost_asio &of, dibs_client *c, const boost::asio::any_io_executor &executor, int fd)
-        : owner(&of), client(c), descriptor(executor, fd)
+    watched(boost_asio &of, dibs_client *c, const boost::asio::any_io_executor &executor)
+        : owner(&of), client(c), descriptor(executor)
     {
+    }
+
+    /* Asio closes what it is given: a second number of the same descriptor, close-on-exec and
+     * above those of stdin, stdout and stderr as the first. */
+    boost::system::error_code watch(int fd)
+    {
+      boost::system::error_code fault;
+      const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+      if (own < 0)
+        return {errno, boost::system::system_category()};
+      descriptor.assign(own, fault);
+      if (fault)
+        ::close(own);
+      return fault;
     }
 
     static void wait(const std::shared_ptr<watched> &self)
