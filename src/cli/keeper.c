@@ -8,7 +8,8 @@
  *                       ----- "kept" ---> leaves the terminal
  *     exits 0           <---- closes ---- renews; P ends, or a signal: releases
  *
- * If P ends before the token is printed, nothing is printed and the keeper ends.
+ * If P ends before the token is printed, nothing is printed and the keeper ends. So it is with a
+ * signal to the process that prints, which decides; the keeper forgets what came until then.
  *
  * The token is printed only for a lock that was taken; a token that could not be printed
  * is a lock given back. Until then the keeper dies with its parent. The keeper is forked
@@ -71,21 +72,6 @@ static int hand_over(const session *s, const target *t, const take_result *taken
   return is_kept() ? 0 : CODE_INTERNAL;
 }
 
-static void leave_terminal(void)
-{
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-  prctl(PR_SET_PDEATHSIG, 0);
-  setsid();
-  for (int fd = 0; fd <= 2 && null >= 0; fd++)
-    dup2(null, fd);
-  if (null > 2)
-    close(null);
-  /* So that file systems can be unmounted; a failure does no harm. */
-  (void)!chdir("/");
-  close(KEEPER_SOCKET); /* the process that started this one may end now */
-}
-
 static bool has_end_signal(signal_watch *signals)
 {
   struct signalfd_siginfo info;
@@ -98,6 +84,24 @@ static bool has_end_signal(signal_watch *signals)
       has_come = true;
   }
   return has_come;
+}
+
+static void leave_terminal(signal_watch *signals)
+{
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+  prctl(PR_SET_PDEATHSIG, 0);
+  setsid();
+  /* What has come until now was for the group that acquired, which has decided: the token is
+   * printed. */
+  (void)has_end_signal(signals);
+  for (int fd = 0; fd <= 2 && null >= 0; fd++)
+    dup2(null, fd);
+  if (null > 2)
+    close(null);
+  /* So that file systems can be unmounted; a failure does no harm. */
+  (void)!chdir("/");
+  close(KEEPER_SOCKET); /* the process that started this one may end now */
 }
 
 /* Until the process ends, the lock is lost or a signal ends this process. */
@@ -132,7 +136,7 @@ static int keeper_main(session *s, const acquire_arguments *a, const target *t)
   else if (taken.hold == NULL)
     code = taken.code;
   else if ((code = hand_over(s, t, &taken)) == 0) {
-    leave_terminal();
+    leave_terminal(&signals);
     keep(&signals, taken.hold);
   }
   if (taken.hold != NULL)
@@ -151,32 +155,51 @@ static bool process_has_ended(int process_fd)
   return poll(&process, 1, 0) > 0;
 }
 
-/* Waits for the grant, or for the keeper's end; passes on what should stop it. The end of the
- * process that the lock is for ends the wait. */
-static bool wait_for_grant(pid_t keeper, int socket_fd, int process_fd, signal_watch *signals,
-                           token_grant *ret_grant)
+/* Passes on what should stop the keeper. Returns the signal that ends this process, or 0. */
+static int pass_signals_on(pid_t keeper, signal_watch *signals)
 {
+  struct signalfd_siginfo info;
+  int end = 0;
+
+  while (signals_next(signals, &info)) {
+    int number = (int)info.ssi_signo;
+
+    if (signals_is_fatal(number))
+      end = number;
+    if (number == SIGTSTP)
+      signals_stop_self();
+    else if (number != SIGCHLD && number != SIGCONT)
+      kill(keeper, number);
+  }
+  return end;
+}
+
+#define GRANTED 0
+#define NOT_GRANTED -1
+
+/* Waits for the grant, or for the keeper's end. The end of the process that the lock is for ends
+ * the wait. Returns GRANTED, NOT_GRANTED, or the signal that came before the grant was seen: then
+ * no token is printed, as the keeper has got that signal, too. */
+static int wait_for_grant(pid_t keeper, int socket_fd, int process_fd, signal_watch *signals,
+                          token_grant *ret_grant)
+{
+  int end = 0;
+
   for (;;) {
     struct pollfd fds[] = { { .fd = socket_fd, .events = POLLIN },
                             { .fd = signals->fd, .events = POLLIN },
                             { .fd = process_fd, .events = POLLIN } };
-    struct signalfd_siginfo info;
+    int number;
 
     poll(fds, 3, -1);
+    number = pass_signals_on(keeper, signals);
+    end = number != 0 ? number : end;
     if (fds[0].revents != 0)
-      return recv(socket_fd, ret_grant, sizeof(*ret_grant), 0) ==
-             (ssize_t)sizeof(*ret_grant);
+      return recv(socket_fd, ret_grant, sizeof(*ret_grant), 0) == (ssize_t)sizeof(*ret_grant)
+               ? end : NOT_GRANTED;
     if (fds[2].revents != 0) {
       kill(keeper, SIGTERM);
       process_fd = -1;
-    }
-    while (signals_next(signals, &info)) {
-      int number = (int)info.ssi_signo;
-
-      if (number == SIGTSTP)
-        signals_stop_self();
-      else if (number != SIGCHLD && number != SIGCONT)
-        kill(keeper, number);
     }
   }
 }
@@ -213,9 +236,9 @@ static int hand_over_token(const acquire_arguments *a, const target *t, pid_t ke
                            int socket_fd, int process_fd, signal_watch *signals)
 {
   token_grant grant;
-  bool is_granted = wait_for_grant(keeper, socket_fd, process_fd, signals, &grant);
+  int got = wait_for_grant(keeper, socket_fd, process_fd, signals, &grant);
   bool has_ended = process_has_ended(process_fd);
-  bool is_printed = is_granted && !has_ended && token_print(a, t, &grant) &&
+  bool is_printed = got == GRANTED && !has_ended && token_print(a, t, &grant) &&
                     send(socket_fd, "k", 1, MSG_NOSIGNAL) == 1;
   int code;
 
@@ -225,11 +248,13 @@ static int hand_over_token(const acquire_arguments *a, const target *t, pid_t ke
   if (is_printed)
     return CODE_OK;
   code = keeper_code(keeper);
+  if (got > 0)
+    code = 128 + got;
   if (code == 128 + SIGINT)
     return signals_leave(SIGINT, signals->is_by_terminal);
-  if (has_ended && (is_granted || code == 128 + SIGTERM))
+  if (has_ended && (got == GRANTED || code == 128 + SIGTERM))
     return say_has_ended(a, t);
-  return is_granted ? CODE_INTERNAL : code;
+  return got == GRANTED ? CODE_INTERNAL : code;
 }
 
 /* Returns 0, or the exit code. */

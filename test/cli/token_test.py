@@ -231,6 +231,43 @@ def for_pid_leaves_the_queue_when_its_starter_is_killed():
     end_holder(other)
 
 
+def _granted_while_its_starter_is_stopped():
+    """The process that acquires, which leads a group of its own and is stopped, and its keeper,
+    which has the lock and waits for a word of the other."""
+    other, sleeper = holder('later'), _sleeper()
+    process = start('acquire', '-t', '1500ms', '--for-pid', str(sleeper.pid), 'later',
+                    preexec_fn=os.setpgrp)
+    until_waiting('later')
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: process_state(process.pid) == 'T', 'it is stopped')
+    end_holder(other)
+    until_held('later')
+    keeper = who('later')['holder']['pid']
+    until(lambda: 'poll' not in read('/proc/%d/wchan' % keeper), 'the keeper has sent the grant')
+    return process, keeper
+
+
+def for_pid_prints_no_token_after_a_signal():
+    for is_group in (False, True):
+        process, _ = _granted_while_its_starter_is_stopped()
+        (os.killpg if is_group else os.kill)(process.pid, signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        done = finish(process)
+        equal((done.code, done.out), (143, ''), done)
+        until(lambda: not is_held('later'), 'it is released')
+
+
+def for_pid_keeps_a_lock_whose_token_is_printed_whatever_came_before():
+    process, keeper = _granted_while_its_starter_is_stopped()
+    os.kill(keeper, signal.SIGTERM)
+    process.send_signal(signal.SIGCONT)
+    done = finish(process)
+    equal(done.code, 0, done)
+    first = who('later')
+    until(lambda: who('later')['renewals'] > first['renewals'] + 2, 'it is renewed')
+    equal(dibs('release', done.out.strip()).code, 0)
+
+
 def _for_pid_without(closed, name):
     """With the standard descriptors of `closed` closed."""
     sleeper = _sleeper()
