@@ -44,7 +44,8 @@ typedef struct child {
 
 enum child_state { CHILD_RUNS, CHILD_STOPPED, CHILD_ENDED };
 
-/* Returns 0, or the errno of what failed; *ret_is_exec: that was exec. 0 and no pid: the guardian
+/* Returns 0, or the errno of what failed; *ret_is_exec: that was exec. ETIME, and not by exec: it
+ * was too late by `order`, and nothing was started. 0 and no pid: the guardian
  * was killed before it named the command, and nothing of it is left. */
 int child_start(child *c, const child_plan *plan, bool *ret_is_exec);
 

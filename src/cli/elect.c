@@ -73,17 +73,20 @@ static int run_hook(run *r, const char *what, const char *text, int lost_signal,
 
 static int run_on_elected(run *r)
 {
+  static const char what[] = "--on-elected";
   char name[600];
   environment e;
   int code;
 
   if (r->elect->on_elected == NULL)
     return 0;
+  if (!run_may_start(r))
+    return run_not_started(r, what);
   run_environment(r, &e);
-  code = run_hook(r, "--on-elected", r->elect->on_elected, r->options->lost_signal, &e);
+  code = run_hook(r, what, r->elect->on_elected, r->options->lost_signal, &e);
   environment_end(&e);
   if (code != 0 && r->end_signal == 0 && !r->was_stopped_by_us)
-    say("--on-elected exited with %d: resigning %s", code,
+    say("%s exited with %d: resigning %s", what, code,
         printable(r->name, name, sizeof(name)));
   return code;
 }

@@ -133,12 +133,12 @@ static void report(const guard *g, enum guardian_event event, int number)
               MSG_NOSIGNAL | (event == GUARDIAN_ENDED ? 0 : MSG_DONTWAIT));
 }
 
-/* This process could not fork. */
-static _Noreturn void fail(int socket_fd)
+/* This process did not fork. */
+static _Noreturn void fail(int socket_fd, int error)
 {
   const guard g = { .socket = socket_fd };
 
-  report(&g, GUARDIAN_FAILED, errno);
+  report(&g, GUARDIAN_FAILED, error);
   _exit(1);
 }
 
@@ -303,9 +303,11 @@ static _Noreturn void guardian_main(const guardian_plan *plan, const lock_copies
               .socket = GUARDIAN_SOCKET };
 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (clock_ms() >= g.order.kill_at_ms)
+    fail(socket_fd, ETIME);
   g.command = fork_command(plan, wrapper_group);
   if (g.command < 0)
-    fail(socket_fd);
+    fail(socket_fd, errno);
   if (socket_fd != GUARDIAN_SOCKET)
     dup2(socket_fd, GUARDIAN_SOCKET);
   /* After exec: the command's arguments are in its title. */
@@ -335,7 +337,7 @@ static _Noreturn void stand_behind(const guardian_plan *plan, const lock_copies 
   if (guardian == 0)
     guardian_main(plan, locks, socket_fd, wrapper_group);
   if (guardian < 0)
-    fail(socket_fd);
+    fail(socket_fd, errno);
   stand_apart(locks, STDERR_FILENO + 1);
   while (waitpid(guardian, &status, WUNTRACED) < 0 ? errno == EINTR
                                                    : WIFSTOPPED(status))

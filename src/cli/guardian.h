@@ -68,8 +68,8 @@ void guardian_keep_title(int argc, char **argv);
 
 /* Forks the guardians. Returns the pid of the second one, which ends after the other, with the
  * wrapper's end of the socket (close-on-exec) in *ret_fd, or -1 and errno. The first report is
- * GUARDIAN_STARTED, or GUARDIAN_FAILED when something could not be forked; the socket ends without
- * one when the guardian is killed. */
+ * GUARDIAN_STARTED, or GUARDIAN_FAILED when something could not be forked, or with ETIME when
+ * the command would be killed at once; the socket ends without one when the guardian is killed. */
 pid_t guardian_start(const guardian_plan *plan, int *ret_fd);
 
 #endif

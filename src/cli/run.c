@@ -122,6 +122,8 @@ int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_stat
                                       .order = run_order(r),
                                       .lost_signal = job->lost_signal },
                       &is_exec);
+  if (error == ETIME && !is_exec)
+    return run_not_started(r, job->what);
   if (error != 0)
     return report_start_failure(r, error, is_exec);
   *ret_status = run_watch(r);
@@ -147,6 +149,8 @@ int run_child(run *r)
   environment e;
   int code;
 
+  if (!run_may_start(r))
+    return run_not_started(r, job.what);
   run_environment(r, &e);
   code = run_job_under_lock(r, &job, &e, &r->child_status);
   environment_end(&e);

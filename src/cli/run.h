@@ -88,6 +88,13 @@ int run_child(run *r);
 /* All steps for one command, after target_read() has answered `code`: the code to exit with. */
 int run_command_once(run *r, int code);
 
+/* Whether the lease lasts past the time at which a job would be killed: this process can have been
+ * stopped since the grant. */
+bool run_may_start(const run *r);
+
+/* Says that `what` does not start because it does not; the code. */
+int run_not_started(run *r, const char *what);
+
 /* Runs `job` under the lock, to its end or until the lease ends it. Returns 0 with what waitpid()
  * would give, or the code after saying why it did not start. */
 int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_status);

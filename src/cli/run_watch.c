@@ -44,22 +44,36 @@ int run_loss_code(const run *r)
   return r->elect != NULL && r->elect->goes_on && r->end_signal == 0 ? 0 : CODE_LOST;
 }
 
-static void stop_by_kill(run *r, int64_t valid_ms)
+static void say_over(const run *r, int64_t valid_ms, const char *what, const char *happened)
 {
   const message_facts facts = { .code = run_loss_code(r), .name = r->name,
                                 .status = valid_ms <= 0 ? "DIBS_LOST" : NULL };
   char name[600], why[600];
 
+  printable(r->name, name, sizeof(name));
+  say_fault(&facts, valid_ms <= 0 ? "lost %s: %s %s%s"
+                                  : "the lease of %s is about to end: %s %s%s",
+            name, what, happened, run_why(r, why));
+}
+
+bool run_may_start(const run *r)
+{
+  return kill_schedule_at(&r->schedule, dibs_hold_valid_ms(r->hold)).kill_in_ms > 0;
+}
+
+int run_not_started(run *r, const char *what)
+{
+  r->was_stopped_by_us = true;
+  say_over(r, dibs_hold_valid_ms(r->hold), what, "was not started");
+  return CODE_LOST;
+}
+
+static void stop_by_kill(run *r, int64_t valid_ms)
+{
   r->has_killed = true;
   r->was_stopped_by_us = true;
   child_signal(&r->child, SIGKILL);
-
-  printable(r->name, name, sizeof(name));
-  if (valid_ms <= 0)
-    say_fault(&facts, "lost %s: %s was killed%s", name, r->job.what, run_why(r, why));
-  else
-    say_fault(&facts, "the lease of %s is about to end: %s was killed%s", name, r->job.what,
-              run_why(r, why));
+  say_over(r, valid_ms, r->job.what, "was killed");
 }
 
 /* What the guardian does is this process' own plan, half a margin later: it acts only when this
