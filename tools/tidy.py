@@ -47,7 +47,7 @@ LAYERS = {
     'watch': ['fleet/metrics_text.h'],
     'cli': ['base/dialects.h', 'base/errno_text.h', 'base/fence.h', 'base/hash_tag.h',
             'base/nearest.h', 'base/plural.h', 'fleet/class.h',
-            'topo/url_options.h', 'watch'],
+            'local/others.h', 'topo/url_options.h', 'watch'],
 }
 # The rooms of sim/, beside those of src/.
 SIM_LAYERS = {

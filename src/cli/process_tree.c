@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/process_tree.c - kills all descendants of a process, which is their subreaper. */
+/* cli/process_tree.c - kills all descendants of a process, which is their subreaper.
+ *
+ * But the private server and its supervisor: a program below that was the first to need them has
+ * started them, and others use them as well. The supervisor is known by its name. A process that
+ * takes that name is left alone, too; it could as well leave the tree, by way of a daemon. */
 #include "cli/process_tree.h"
 
 #include <dirent.h>
@@ -13,6 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "local/others.h"
 
 #define DEPTH_MAX 4096
 
@@ -50,36 +56,54 @@ static void path_of(pid_t pid, const char *file, char path[32])
   memcpy(to, file, strlen(file) + 1);
 }
 
-/* "PID (COMMAND) STATE PARENT ...", and a command may contain anything. -1: it is gone. */
-static pid_t parent_of(pid_t pid, char *ret_state)
+typedef struct seen {
+  pid_t parent;
+  char state;
+  bool is_supervisor;
+} seen;
+
+static bool is_named(const char *command, size_t size, const char *name)
 {
-  char path[32], text[512], *at;
-  long parent = 0;
+  return size == strlen(name) && memcmp(command, name, size) == 0;
+}
+
+/* "PID (COMMAND) STATE PARENT ...", and a command may contain anything. false: it is gone. */
+static bool look_at(pid_t pid, seen *ret)
+{
+  char path[32], text[512], *at, *name;
   ssize_t size;
   int fd;
 
   path_of(pid, "/stat", path);
   fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
-    return -1;
+    return false;
   size = read(fd, text, sizeof(text) - 1);
   close(fd);
   text[size < 0 ? 0 : size] = '\0';
+  name = strchr(text, '(');
   at = strrchr(text, ')');
-  if (at == NULL || strlen(at) < 5)
-    return -1;
-  *ret_state = at[2];
+  if (name == NULL || at == NULL || strlen(at) < 5)
+    return false;
+  size = at - ++name;
+  ret->is_supervisor = is_named(name, (size_t)size, SUPERVISOR_NAME) ||
+                       is_named(name, (size_t)size, SUPERVISOR_NAME_CHOSEN);
+  ret->state = at[2];
+  ret->parent = 0;
   for (at += 4; *at >= '0' && *at <= '9'; at++)
-    parent = parent * 10 + (*at - '0');
-  return (pid_t)parent;
+    ret->parent = ret->parent * 10 + (*at - '0');
+  return true;
 }
 
+/* And neither a supervisor nor below one. */
 static bool is_below(pid_t pid, pid_t top)
 {
-  char state = '\0';
+  seen process;
 
   for (int depth = 0; pid > 1 && depth < DEPTH_MAX; depth++) {
-    pid = parent_of(pid, &state);
+    if (!look_at(pid, &process) || process.is_supervisor)
+      return false;
+    pid = process.parent;
     if (pid == top)
       return true;
   }
@@ -88,9 +112,9 @@ static bool is_below(pid_t pid, pid_t top)
 
 static bool has_ended(pid_t pid)
 {
-  char state = 'X';
+  seen process;
 
-  return parent_of(pid, &state) < 0 || state == 'Z' || state == 'X';
+  return !look_at(pid, &process) || process.state == 'Z' || process.state == 'X';
 }
 
 /* The descriptor keeps the pid from meaning another process between the look and the kill. It is
@@ -131,10 +155,11 @@ static bool kill_one(pid_t pid, pid_t top)
 /* Until it is reaped no other process has its number. */
 static bool kill_child(pid_t pid, pid_t top)
 {
-  int fd = open_one(pid);
+  seen child;
   bool is_killed;
+  int fd;
 
-  if (fd < 0)
+  if (!look_at(pid, &child) || child.is_supervisor || (fd = open_one(pid)) < 0)
     return false;
   is_killed = kill_at(fd) || (needs_number(top) && kill(pid, SIGKILL) == 0);
   close(fd);
@@ -154,11 +179,11 @@ static pid_t own_number(void)
 
 bool process_may_be_stopped(pid_t pid)
 {
-  char state = 'X';
+  seen process;
 
   if (own_number() != getpid())     /* its number there is another one */
     return true;
-  return parent_of(pid, &state) >= 0 && (state == 'T' || state == 't');
+  return look_at(pid, &process) && (process.state == 'T' || process.state == 't');
 }
 
 int process_tree_kill(void)

@@ -103,6 +103,26 @@ def what_aof_kept_is_there_at_the_next_automatic_start():
     equal(dibs('local', 'stop', env=env).code, 0)
 
 
+STARTS_IT = '"$DIBS" run -q --local inner -- true; echo up; exec sleep 60'
+
+
+def it_outlives_the_command_that_started_it_and_was_killed():
+    outer = Server()
+    for victim in ('wrapper', 'guardian'):
+        env = dict(HOME, DIBS_LOCAL_DIR='%s/%s' % (directory, victim))
+        process = start('run', '-u', outer.url, 'outer', '--', 'sh', '-c', STARTS_IT, env=env)
+        equal(process.stdout.readline(), 'up\n')
+        below = guardians(process.pid)
+        pid = json.loads(dibs('local', 'status', '--json', env=env).out)['pid']
+        equal(dibs('acquire', '-q', '-t', '5m', '--no-renew', 'unrelated', env=env).code, 0)
+        os.kill(process.pid if victim == 'wrapper' else below[1], signal.SIGKILL)
+        until(lambda: not any(is_alive(one) for one in below), 'the guardians have ended')
+        assert is_alive(pid), victim
+        refused(dibs('acquire', '-q', '-n', 'unrelated', env=env).code, 75)
+        equal(dibs('local', 'stop', '--force', env=env).code, 0)
+    outer.stop()
+
+
 def cron_and_a_login_share_one_server():
     # As a user without an account, for whom there is no private server yet.
     if os.geteuid() != 0:
