@@ -100,6 +100,12 @@ static bool is_place_of_wrapper(const session *s)
   return is_it;
 }
 
+/* The wrapper around may be a holder that the server does not list, as it lists the first only. */
+static bool may_be_unlisted(const dibs_inspection *i)
+{
+  return i->kind != DIBS_KIND_SEMAPHORE && i->holder_count > i->shown_holders;
+}
+
 /* `name` is a name of a wrapper around. While no server can say whether it is the same lock, the
  * settings do: by degrade=local it may be one that no server knows. Permits may be enough. */
 static bool is_held_around(session *s, const target *t, const char *name)
@@ -110,7 +116,8 @@ static bool is_held_around(session *s, const target *t, const char *name)
 
   if (status != DIBS_OK)
     return dibs_status_is_retriable(status) && t->kind != TARGET_PERMITS && is_place_of_wrapper(s);
-  would_wait = would_wait_for_itself(t, inspection);
+  would_wait = would_wait_for_itself(t, inspection) ||
+               (may_be_unlisted(inspection) && is_place_of_wrapper(s));
   dibs_inspection_free(inspection);
   return would_wait;
 }

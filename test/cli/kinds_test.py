@@ -339,6 +339,18 @@ def a_nested_run_on_what_is_held_around_it_gives_80():
         contains(done.err, 'wait for itself')
 
 
+def a_nested_run_beside_more_readers_than_a_server_lists_gives_80():
+    subprocess.run(['sh', '-c', 'for i in $(seq 101); do "$DIBS" acquire -q -n -s -t 10m '
+                    '--no-renew n:many >/dev/null || exit; done'], env=environment(), check=True)
+    for inner in (['-s', 'n:many'], ['--write', 'n:many']):
+        done = dibs('run', '-s', 'n:many', '--', DIBS, 'run', '-n', *inner, '--', 'echo', 'no')
+        equal((done.code, done.out), (80, ''), done)
+    other = dibs('run', '-u', harness.server.url + '?prefix=p', '-s', 'n:many', '--', DIBS, 'run',
+                 '-u', harness.server.url, '-s', 'n:many', '--', 'echo', 'yes')
+    equal((other.code, other.out), (0, 'yes\n'), other)
+    equal(dibs('break', '--yes', 'n:many').code, 0)
+
+
 def a_nested_run_takes_permits_that_there_are():
     equal(dibs('run', '-j', '3', 'room', '--', DIBS, 'run', '-j', '3', '--take', '2', 'room',
                '--', 'echo', 'yes').out, 'yes\n')
