@@ -319,5 +319,5 @@ void child_continue(child *c)
   /* By `fg` we are in the foreground again, by `bg` not. */
   if (is_ours_now(c))
     give_terminal(c);
-  kill(-c->pid, SIGCONT);
+  kill(c->has_group ? -c->pid : c->pid, SIGCONT);
 }

@@ -26,10 +26,10 @@ static void pass_signals_on(child *c, signal_watch *signals)
   while (signals_next(signals, &info)) {
     int number = (int)info.ssi_signo;
 
+    if (number != SIGCHLD && !signals_came_to_group(&info))
+      child_signal(c, number);
     if (number == SIGTSTP)
       signals_stop_self();
-    else if (number != SIGCHLD && !signals_came_to_group(&info))
-      child_signal(c, number);
   }
 }
 

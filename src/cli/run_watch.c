@@ -249,10 +249,10 @@ static bool read_signals(run *r)
       r->end_signal = number;
     if (number == SIGCONT)
       r->wants_continue = true;
-    else if (number == SIGTSTP && r->options->is_foreground)
-      signals_stop_self();
     else if (number != SIGCHLD && !came_to_both(r, &info))
       child_signal(&r->child, number);
+    if (number == SIGTSTP && r->options->is_foreground)
+      signals_stop_self();
   }
   return look_at_child(r);
 }

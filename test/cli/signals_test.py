@@ -69,6 +69,19 @@ def a_signal_that_ends_a_process_ends_a_leader_without_a_command():
 
 
 # Set before it executes dibs, as by perl -e 'alarm 10; exec @ARGV'.
+def a_stop_comes_to_a_command_in_the_foreground_too():
+    # In a group of its own: the kernel stops none whose members have no parent in this session.
+    for words in (['run', '--foreground', 's:stop'], ['sandbox']):
+        process = start(*words, '--', 'sh', '-c', 'echo $$; exec sleep 60', preexec_fn=os.setpgrp)
+        pids = [process.pid, int(process.stdout.readline())]
+        for number, wanted in ((signal.SIGTSTP, 'T'), (signal.SIGCONT, 'S')):
+            process.send_signal(number)
+            for pid in pids:
+                until(lambda: process_state(pid) == wanted, '%d is %s' % (pid, wanted))
+        process.send_signal(signal.SIGTERM)
+        equal(finish(process).code, 143, words)
+
+
 def an_alarm_of_the_caller_ends_the_command():
     for option in ((), ('--foreground',)):
         process = subprocess.Popen(
