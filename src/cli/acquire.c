@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/acquire.c - dibs acquire: a lock for a script, named by a token. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,17 @@ const option_row options_token[] = {
     "print export DIBS_TOKEN=... DIBS_FENCE=..." },
   { .name = NULL },
 };
+
+/* ---- a failure ---- */
+
+/* `eval ""` would be a success: the script would go on without the lock. */
+void acquire_failed(const void *options, int code)
+{
+  const acquire_arguments *a = options;
+
+  if (a->token.wants_shell)
+    printf("(exit %d)\n", code);
+}
 
 /* ---- a lease that is not renewed ---- */
 
@@ -83,8 +95,11 @@ static int acquire(const acquire_arguments *a, const target *t)
   is_closed = take_end(&s, &taken);
   if (taken.signal == SIGINT)
     code = signals_leave(SIGINT, signals.is_by_terminal);
-  if (!is_closed)
-    _exit(code);   /* nothing of ours is in stdout: there is no token */
+  if (!is_closed) {
+    acquire_failed(a, code);    /* there is no token */
+    fflush(stdout);
+    _exit(code);
+  }
   return code;
 }
 
@@ -130,7 +145,7 @@ const command acquire_command = {
   .name = "acquire", .operands = "NAME", .summary = "take a lock and print a token for it",
   .operands_min = 1, .operands_max = 1,
   .examples = { "token=$(dibs acquire -w 10s --for-pid $$ nightly) || exit",
-                "eval \"$(dibs acquire --sh --for-pid $$ nightly)\"; echo $DIBS_FENCE",
+                "lock=$(dibs acquire --sh --for-pid $$ nightly) || exit; eval \"$lock\"",
                 "dibs acquire -n -t 5m --no-renew cooldown:mail   # one mail in 5 minutes",
                 "dibs release \"$token\"" },
   OPTIONS({ rows, 0 }, GROUP(options_kind, acquire_arguments, what),
@@ -139,5 +154,6 @@ const command acquire_command = {
           COMMON, SERVER),
   ARGUMENTS(acquire_arguments, .line = LINE_DEFAULTS, .taking = TAKING_DEFAULTS),
   .check = acquire_check,
-  .run = acquire_start
+  .run = acquire_start,
+  .failed = acquire_failed
 };

@@ -27,6 +27,9 @@ typedef struct acquire_arguments {
 /* Takes it and prints the token; the exit code. */
 int acquire_run(const acquire_arguments *a);
 
+/* With --sh prints what ends in a script's `eval` with `code`. */
+void acquire_failed(const void *options, int code);
+
 /* ---- token_grant.c ---- */
 
 /* Also what goes through a pipe from the keeper to the command that started it. */

@@ -69,7 +69,10 @@ static int execute(const command *c, int argc, char **argv)
   if (options == NULL)
     return say_no_memory();
   memcpy(options, c->defaults, c->size);
-  code = flush_output(read_and_run(c, argc, argv, options));
+  code = read_and_run(c, argc, argv, options);
+  if (code != CODE_OK && c->failed != NULL)
+    c->failed(options, code);
+  code = flush_output(code);
   free(options);
   return code;
 }

@@ -252,5 +252,6 @@ const command sem_command = {
           COMMON, SERVER),
   ARGUMENTS(acquire_arguments, .line = LINE_DEFAULTS, .taking = TAKING_DEFAULTS),
   .check = sem_check,
-  .run = sem_run
+  .run = sem_run,
+  .failed = acquire_failed
 };

@@ -3,6 +3,7 @@
 """dibs acquire, renew, release: locks for scripts."""
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -111,6 +112,30 @@ def sh_prints_lines_for_eval():
     line = dibs('acquire', '--sh', '--no-renew', "it's").out
     equal(shlex.split(line)[0], 'export')
     equal(len(shlex.split(line)), 3)
+
+
+def eval_of_a_failed_acquire_ends_the_script_with_its_code():
+    other = holder('evaluated')
+    for words, code in (('-n evaluated', 75), ('-n --for-pid $$ evaluated', 75),
+                        ('-u unix:///nowhere --connect-timeout 200ms evaluated', 69),
+                        ('-w soon evaluated', 64), ('--permits 2 --take 3 evaluated', 64)):
+        for script in ('eval "$("$DIBS" acquire --sh %s)" || exit; echo went on',
+                       'set -e; eval "$("$DIBS" acquire --sh %s)"; echo went on'):
+            done = subprocess.run(['sh', '-c', script % words], env=environment(),
+                                  capture_output=True, text=True)
+            equal((done.returncode, done.stdout), (code, ''), (words, done))
+    end_holder(other)
+
+
+def the_example_of_the_page_needs_no_word_of_dibs_to_end_the_script():
+    page = read(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                             '../../doc/man/dibs-acquire.1.scd'))
+    example = re.search(r'^lock=.*\n.*$', page, re.M).group()
+    for program, code in ((DIBS, 0), ('/nowhere/dibs', 127)):
+        script = 'dibs() { "%s" "$@"; }; %s\necho "${DIBS_FENCE:+held}"' % (program, example)
+        done = subprocess.run(['sh', '-c', script], env=environment(), capture_output=True,
+                              text=True)
+        equal((done.returncode, done.stdout), (code, 'held\n' if code == 0 else ''), done)
 
 
 def json_has_the_token_and_the_fence():
