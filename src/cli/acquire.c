@@ -103,12 +103,24 @@ static int acquire(const acquire_arguments *a, const target *t)
   return code;
 }
 
+/* A command that does not run is skipped; a script would go on. */
+static int refuse_success_without_token(const taking_options *t)
+{
+  if (!t->busy_is_fine && t->conflict_code != CODE_OK)
+    return 0;
+  return say_usage("acquire", "%s: there is no token when another client has the lock, and after "
+                              "exit 0 a script goes on without the lock; dibs run has it",
+                   t->busy_is_fine ? "--skip-ok" : "-E 0");
+}
+
 int acquire_run(const acquire_arguments *a)
 {
   target t;
-  int code = target_read(&t, "acquire", &a->what,
-                         a->what.multi == NULL ? a->line.operands[0] : NULL);
+  int code = refuse_success_without_token(&a->taking);
 
+  if (code == 0)
+    code = target_read(&t, "acquire", &a->what,
+                       a->what.multi == NULL ? a->line.operands[0] : NULL);
   if (code != 0)
     return code;
   code = a->token.for_pid != 0 ? keeper_run(a, &t) : acquire(a, &t);

@@ -71,6 +71,8 @@ REFUSED = [
     ('run', '--plain-permits', 64, ['--plain-permits', '--permits']),
     ('acquire', '--plain-permits --permits 2', 64, ['--plain-permits', 'dibs run']),
     ('acquire', '--max-hold 60s', 64, ['--max-hold', '--for-pid']),
+    ('acquire', '--skip-ok', 64, ['--skip-ok', 'without the lock']),
+    ('acquire', '--no-renew -n -E 0', 64, ['-E 0', 'without the lock']),
     ('run', '--dialect spring', 78, ['spring', 'registry']),
     ('run', '--registry r', 64, ['registry', 'spring']),
     ('run', '--cacert /nowhere', 78, ['cacert', 'TLS']),

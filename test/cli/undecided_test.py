@@ -17,7 +17,7 @@ ROWS = (
     ('barrier', 'wait', '--parties', '2', 'b'), ('barrier', 'show', 'b'), ('rate', 'take', 'b'),
     ('elect', 'run', 'b', '--', 'true'), ('break', '--yes', 'b'),
     ('run', '-n', '--skip-ok', 'b', '--', 'true'), ('who', '--json', 'b'),
-    ('acquire', '--no-renew', '-n', '--skip-ok', '--json', 'b'), ('wait', '--json', '-w', '1', 'b'),
+    ('acquire', '--no-renew', '-n', '-E', '9', '--json', 'b'), ('wait', '--json', '-w', '1', 'b'),
     ('elect', 'run', '-n', '--skip-ok', 'b', '--', 'true'),
 )
 
