@@ -72,15 +72,85 @@ static int break_one(session *s, const force_order *o, const char *name,
   return CODE_OK;
 }
 
-static bool is_meant(const force_order *o, const dibs_holder *h)
+/* ---- which ones ---- */
+
+/* Those that come next from the queue have later fences. */
+static uint64_t newest_fence(const dibs_inspection *i)
 {
-  return o->only_fence == 0 || o->only_fence == h->fence;
+  uint64_t newest = i->fence;
+
+  for (size_t n = 0; n < i->shown_holders; n++)
+    newest = i->holders[n]->fence > newest ? i->holders[n]->fence : newest;
+  return newest;
+}
+
+static bool is_meant(const force_order *o, const dibs_holder *h, uint64_t newest)
+{
+  return o->only_fence != 0 ? h->fence == o->only_fence : h->fence <= newest;
+}
+
+static bool has_meant(const force_order *o, const dibs_inspection *i)
+{
+  bool has = false;
+
+  for (size_t n = 0; n < i->shown_holders; n++)
+    has = has || is_meant(o, i->holders[n], UINT64_MAX);
+  return has;
+}
+
+static int say_no_such_fence(const force_order *o, const dibs_inspection *i, const char *name)
+{
+  if (i->holder_count > i->shown_holders) {
+    return say_fault(&(message_facts) { .code = CODE_UNSUPPORTED,
+                                        .status = "DIBS_ERR_UNSUPPORTED", .name = o->name },
+                     "%s has %zu holders, of which only %zu are known here, and none of these has "
+                     "the fence %" PRIu64 "; nothing was done",
+                     name, i->holder_count, i->shown_holders, o->only_fence);
+  }
+  return say_fault(&(message_facts) { .code = CODE_LOST, .status = "DIBS_TAKEN",
+                                      .name = o->name },
+                   "%s is held with the fence %" PRIu64 ", not %" PRIu64 "; nothing was done",
+                   name, i->holders[0]->fence, o->only_fence);
+}
+
+/* ---- all of them ---- */
+
+static int break_shown(session *s, const force_order *o, const dibs_inspection *i, uint64_t newest)
+{
+  char name[600];
+  int code = CODE_OK;
+
+  printable(o->name, name, sizeof(name));
+  for (size_t n = 0; n < i->shown_holders && code == CODE_OK; n++) {
+    if (is_meant(o, i->holders[n], newest))
+      code = break_one(s, o, name, i->holders[n]);
+  }
+  return code;
+}
+
+/* An inspection shows the oldest holders only: once these are gone, the next. The number of times
+ * has a limit, as leases of Java have no fence, and may be new. */
+static int break_others(session *s, const force_order *o, const dibs_inspection *first)
+{
+  size_t times = o->only_fence != 0 ? 0 : (first->holder_count - 1) / first->shown_holders;
+  uint64_t newest = newest_fence(first);
+  int code = CODE_OK;
+
+  for (; times > 0 && code == CODE_OK; times--) {
+    dibs_inspection *next = NULL;
+    dibs_status status = dibs_inspect(s->client, dibs_text(o->name), &next);
+
+    if (status != DIBS_OK)
+      return session_fault(s, status, o->name);
+    code = break_shown(s, o, next, newest);
+    dibs_inspection_free(next);
+  }
+  return code;
 }
 
 static int break_all(session *s, const force_order *o, const dibs_inspection *i)
 {
   char name[600], holder[900];
-  size_t meant = 0;
   int code = CODE_OK;
 
   printable(o->name, name, sizeof(name));
@@ -88,22 +158,14 @@ static int break_all(session *s, const force_order *o, const dibs_inspection *i)
     say_softly("%s is free already", name);
     return CODE_OK;
   }
-  for (size_t n = 0; n < i->shown_holders; n++)
-    meant += is_meant(o, i->holders[n]);
-  if (meant == 0) {
-    return say_fault(&(message_facts) { .code = CODE_LOST, .status = "DIBS_TAKEN",
-                                        .name = o->name },
-                     "%s is held with the fence %" PRIu64 ", not %" PRIu64 "; nothing was done",
-                     name, i->holders[0]->fence, o->only_fence);
-  }
+  if (!has_meant(o, i))
+    return say_no_such_fence(o, i, name);
   show_holder(i, holder, sizeof(holder));
   if (!o->is_confirmed)
     code = ask_whether(s, name, holder);
-  for (size_t n = 0; n < i->shown_holders && code == CODE_OK; n++) {
-    if (is_meant(o, i->holders[n]))
-      code = break_one(s, o, name, i->holders[n]);
-  }
-  return code;
+  if (code == CODE_OK)
+    code = break_shown(s, o, i, UINT64_MAX);
+  return code == CODE_OK ? break_others(s, o, i) : code;
 }
 
 int force_release(session *s, const force_order *o)

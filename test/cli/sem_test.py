@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """dibs sem: semaphores that are set up, used by tokens, looked at and removed."""
 import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import *  # noqa
 
@@ -74,6 +76,35 @@ def drain_takes_all_that_are_free():
     equal(dibs('release', got['token']).code, 0)
     equal(who('drained')['used'], 2)
     dibs('release', first)
+
+
+def _crowd(name, size):
+    """`size` leases, more than an inspection shows."""
+    def take(_):
+        return dibs('acquire', '-q', '--no-renew', '-t', '10m', '--take', '1', name).code
+    with ThreadPoolExecutor(4) as pool:
+        equal(set(pool.map(take, range(size))), {0})
+    equal(who(name)['used'], size)
+
+
+def break_ends_all_leases_of_a_crowd_and_spares_those_that_come_next():
+    dibs('sem', 'set', 'crowd', '104')
+    _crowd('crowd', 104)
+    next_one = start('run', '--take', '1', 'crowd', '--', 'cat', stdin=subprocess.PIPE)
+    until_waiting('crowd')
+    equal(dibs('break', '-q', '--yes', 'crowd').code, 0)
+    equal([h['pid'] for h in who('crowd')['holders']], [next_one.pid])
+    equal(end_holder(next_one).code, 0)
+
+
+def break_of_a_fence_beyond_those_that_are_shown_says_that_it_is_not_known():
+    dibs('sem', 'set', 'far', '102')
+    _crowd('far', 101)
+    last = json.loads(dibs('acquire', '-q', '--json', '--take', '1', '-t', '10m', 'far').out)
+    done = dibs('break', '--yes', '--fence', last['fence_text'], 'far')
+    equal(done.code, 81, done)
+    contains(done.err, 'far has 102 holders, of which only 100 are known')
+    equal(who('far')['used'], 102)
 
 
 def ls_shows_semaphores_only():
