@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "cli/aside.h"
+#include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/elect.h"
@@ -167,23 +168,29 @@ static int lead(run *r)
 
 /* ---- standing again (--loop) ---- */
 
+/* Signals that end nothing do not shorten it, such as that of a guardian that ended late. */
 static bool pause_before(run *r)
 {
   struct pollfd fd = { .fd = r->signals.fd, .events = POLLIN };
+  const int64_t until_ms = clock_ms() + PAUSE_MS;
+  int64_t left_ms = PAUSE_MS;
 
-  poll(&fd, 1, PAUSE_MS);
-  aside_read_signals(&r->signals, &r->taken.signal);
+  while (r->taken.signal == 0 && left_ms > 0) {
+    poll(&fd, 1, (int)left_ms);
+    aside_read_signals(&r->signals, &r->taken.signal);
+    left_ms = until_ms - clock_ms();
+  }
   return r->taken.signal == 0;
 }
 
-/* Whether to stand again after a turn that ended with `code`. */
+/* Whether to stand again after a turn that ended with `code`. The command may have any code. */
 static bool stands_again(run *r, int code)
 {
   if (!r->elect->goes_on || r->end_signal != 0 || r->taken.signal != 0 || r->taken.is_stuck)
     return false;
-  if (code == CODE_UNREACHABLE)
-    return pause_before(r) && take_again(&r->taken);
-  return code == CODE_LOST && take_again(&r->taken);
+  if (r->taken.hold == NULL)
+    return code == CODE_UNREACHABLE && pause_before(r) && take_again(&r->taken);
+  return (r->is_lost || r->was_stopped_by_us) && take_again(&r->taken);
 }
 
 /* As before the first turn; the client stays. */

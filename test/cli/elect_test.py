@@ -140,6 +140,16 @@ def loop_ends_with_the_command_and_by_a_signal():
     equal(finish(process, 5).code, 143)
 
 
+def loop_ends_with_a_command_that_has_a_code_of_dibs():
+    for code in (69, 79):
+        for words in (['--', 'sh', '-c'], ['--on-elected']):
+            runs = temporary_file()
+            done = dibs('elect', 'run', 'codes', '--loop', *words,
+                        'echo >>%s; exit %d' % (runs, code))
+            equal((done.code, read(runs)), (code, '\n'), (words, done))
+            os.unlink(runs)
+
+
 def loop_does_not_stand_again_after_it_was_told_to_end():
     process, beats = _beating('told', '--loop')
     _until_leads(process, 'told')
