@@ -274,6 +274,9 @@ static int elect_run(const void *data)
 
   if (a->is_confirmed)
     return say_usage("elect", "--yes belongs to break");
+  if (a->line.inner != NULL && a->line.inner_count == 0 && a->run.shell_text == NULL)
+    return say_usage("elect", "no command after --: dibs elect run NAME -- CMD; without a command "
+                              "and without -- it leads until a signal");
   if (a->line.inner_count > 0 || a->run.shell_text != NULL)
     code = run_find_command(&r, a->line.inner, a->line.inner_count);
   target_lead(&r.target, a->line.operands[0], a->value);

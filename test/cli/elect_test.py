@@ -535,6 +535,7 @@ def mistakes_give_64():
                         (['observe', 'x', '--', 'true'], 'does not stand for election'),
                         (['break', 'x', '--loop'], 'dibs elect break has no --loop'),
                         (['run', 'x', '--yes', '--', 'true'], '--yes belongs to break'),
+                        (['run', 'x', '--'], 'no command after --'),
                         (['run', 'x', '--value', 'v' * 1025, '--', 'true'], '1024'),
                         (['run'], 'missing NAME'), ([], 'missing')):
         done = dibs('elect', *words)
