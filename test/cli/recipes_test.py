@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The command lines of contrib/ do what the recipes say. As systemd, cron and Kubernetes read them:
 test/portable/recipes.py."""
+import configparser
 import os
 import re
 import shlex
@@ -57,6 +58,12 @@ def a_nightly_job_runs_on_one_machine_and_the_others_end_with_success():
         equal(read(path), 'begun\nended\n')
         first.send_signal(signal.SIGTERM)
         finish(first)
+
+
+def a_machine_that_was_off_does_not_run_the_job_again_when_it_boots():
+    timer = configparser.RawConfigParser()
+    timer.read_string(_text('systemd/nightly.timer'))
+    equal(timer['Timer'].get('Persistent', 'no'), 'no')
 
 
 # ---- a leader ----
