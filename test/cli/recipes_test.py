@@ -99,31 +99,48 @@ def the_unit_of_the_leader_is_started_when_it_leads():
     shutil.rmtree(directory)
 
 
-def the_sidecar_has_its_file_while_its_pod_leads():
-    """A `sleep` that begins beside the signal is ended by the container: here it is short."""
-    words = [word.replace('\\"', '"').replace('scheduler', 'sidecar').replace('3600', '2')
+def _sidecar(name, pod):
+    """It, and the path of its file."""
+    directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
+    words = [word.replace('\\"', '"').replace('scheduler', name).replace('$(POD)', pod)
+             .replace('/leader/', directory + '/')
              for word in _in_pod('kubernetes/leader.yaml')[1:]]
-    pods, files = [], []
-    for pod in ('pod-1', 'pod-2'):
-        directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
-        files.append(os.path.join(directory, 'is-leader'))
-        mine = '\0'.join(words).replace('$(POD)', pod).replace('/leader/', directory + '/')
-        pods.append(start(*mine.split('\0')))
-        if pod == 'pod-1':
-            until(lambda: os.path.exists(files[0]) and read(files[0]).strip(), 'pod-1 leads')
-        else:
-            until_waiting('sidecar')
-    first = int(read(files[0]))
-    assert first > 0 and not os.path.exists(files[1])
-    pods[0].send_signal(signal.SIGTERM)
-    until(lambda: os.path.exists(files[1]) and read(files[1]).strip(), 'pod-2 leads')
-    promise_kept(int(read(files[1])) > first, files)
-    assert not os.path.exists(files[0])
-    finish(pods[0])
-    pods[1].send_signal(signal.SIGTERM)
-    finish(pods[1])
-    assert not os.path.exists(files[1])
-    for path in files:
+    return start(*words), os.path.join(directory, 'is-leader')
+
+
+def _until_leads(path):
+    return int(until(lambda: os.path.exists(path) and read(path).strip(), path + ' is there'))
+
+
+def the_sidecar_has_its_file_while_its_pod_leads():
+    first, first_file = _sidecar('sidecar', 'pod-1')
+    fence = _until_leads(first_file)
+    second, second_file = _sidecar('sidecar', 'pod-2')
+    until_waiting('sidecar')
+    assert fence > 0 and not os.path.exists(second_file)
+    written = os.stat(first_file).st_mtime_ns
+    until(lambda: os.stat(first_file).st_mtime_ns > written, 'it shows that the pod still leads')
+    first.send_signal(signal.SIGTERM)
+    promise_kept(_until_leads(second_file) > fence, first_file, second_file)
+    assert not os.path.exists(first_file)
+    finish(first)
+    second.send_signal(signal.SIGTERM)
+    finish(second)
+    for path in (first_file, second_file):
+        os.rmdir(os.path.dirname(path))
+
+
+def the_file_of_a_sidecar_goes_when_another_deposes_its_pod():
+    first, first_file = _sidecar('deposed', 'pod-1')
+    _until_leads(first_file)
+    second, second_file = _sidecar('deposed', 'pod-2')
+    until_waiting('deposed')
+    equal(dibs('elect', 'break', 'deposed', '--yes').code, 0)
+    _until_leads(second_file)
+    until(lambda: not os.path.exists(first_file), 'the file of pod-1 is gone')
+    for pod, path in ((first, first_file), (second, second_file)):
+        pod.send_signal(signal.SIGTERM)
+        finish(pod)
         os.rmdir(os.path.dirname(path))
 
 
