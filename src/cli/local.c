@@ -26,7 +26,7 @@ static const option_row rows[] = {
     "start: stop when it was unused and empty for DUR (60s)" },
   { "aof", 0, NULL, FLAG(local_arguments, wants_aof),
     "start: keep the data on disk from now on" },
-  { "force", 0, NULL, FLAG(local_arguments, is_forced), "stop: also while locks are held" },
+  { "force", 0, NULL, FLAG(local_arguments, is_forced), "stop: also while it is in use" },
   { "forget", 0, NULL, FLAG(local_arguments, forgets), "stop: remove what --aof kept" },
   { .name = NULL },
 };
@@ -103,35 +103,58 @@ static bool count_held(const dibs_inspection *i, void *data)
   return true;
 }
 
-/* Of locks under the default prefix. A server that does not answer has none to name. */
-static loss look_for_held(const char *url)
+/* Of locks of the native protocol under the default prefix. */
+static dibs_status look_for_held(const char *url, loss *ret_loss, dibs_error *error)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_client *client = NULL;
-  loss found = { .held = 0 };
   dibs_status status;
 
   options.connect_timeout_ms = 1000;
-  status = dibs_open(url, &options, &client, NULL);
-  if (status == DIBS_OK)
-    status = dibs_list(client, NULL, count_held, &found);
+  status = dibs_open(url, &options, &client, error);
+  if (status == DIBS_OK) {
+    status = dibs_list(client, NULL, count_held, ret_loss);
+    *error = session_error(client, status);
+  }
   dibs_close(client);
-  return status == DIBS_OK ? found : (loss){ .held = 0 };
+  return status;
+}
+
+#define NOT_STOPPED "the private server was not stopped: "
+#define ANYWAY "; --force stops the server anyway"
+
+/* A process that uses it may hold a lock of another prefix or dialect. 0, or the code. */
+static int refuse_to_stop(const dibs_local_info *info)
+{
+  const message_facts busy = { .code = CODE_BUSY, .status = "DIBS_BUSY" };
+  dibs_error error = DIBS_ERROR_INIT;
+  loss l = { .held = 0 };
+  dibs_status status = look_for_held(info->url, &l, &error);
+  char why[sizeof(error.text)];
+
+  if (status != DIBS_OK)
+    return say_fault(&(message_facts) { .code = code_of_status(status),
+                                        .status = dibs_status_name(status) },
+                     NOT_STOPPED "it is not known which locks are held: %s" ANYWAY,
+                     printable(error.text, why, sizeof(why)));
+  if (l.held > 0)
+    return say_fault(&busy, NOT_STOPPED "%" PRId64 " lock%s held, such as %s" ANYWAY, l.held,
+                     l.held == 1 ? " is" : "s are", l.name);
+  if (info->users > 0)
+    return say_fault(&busy, NOT_STOPPED "%" PRId64 " process%s it" ANYWAY, info->users,
+                     info->users == 1 ? " uses" : "es use");
+  return 0;
 }
 
 static int local_stop(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
   dibs_status status = dibs_local_status(info, error);
-  loss l = { .held = 0 };
+  int code = 0;
 
   if (status == DIBS_OK && info->is_running && !a->is_forced)
-    l = look_for_held(info->url);
-  if (l.held > 0) {
-    return say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY" },
-                     "the private server was not stopped: %" PRId64 " lock%s held, such as %s; "
-                     "--force stops the server anyway", l.held, l.held == 1 ? " is" : "s are",
-                     l.name);
-  }
+    code = refuse_to_stop(info);
+  if (code != 0)
+    return code;
   if (status == DIBS_OK)
     status = dibs_local_stop(a->forgets, error);
   return status == DIBS_OK ? CODE_OK : local_fault(status, error);

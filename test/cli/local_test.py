@@ -92,6 +92,28 @@ def a_lease_without_a_program_outlives_the_idle_time():
     equal(dibs('local', 'status', env=env).code, 69)
 
 
+def it_is_not_stopped_while_a_process_uses_it_or_its_locks_are_not_known():
+    env = dict(HOME, DIBS_LOCAL_DIR=directory + '/used')
+    for words in (['--prefix', 'other'], ['--dialect', 'redisson']):
+        used = start('run', '-q', *words, 'x', '--', 'sh', '-c', 'echo; cat', env=env,
+                     stdin=subprocess.PIPE)
+        equal(used.stdout.readline(), '\n')
+        done = dibs('local', 'stop', env=env)
+        equal(done.code, 75, (words, done))
+        contains(done.err, '1 process uses it; --force')
+        equal(end_holder(used).code, 0)
+    pid = json.loads(dibs('local', 'status', '--json', env=env).out)['pid']
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        done = dibs('local', 'stop', env=env)
+        equal(done.code, 69, done)
+        contains(done.err, 'not known which locks are held')
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    equal(dibs('local', 'status', env=env).code, 0)
+    equal(dibs('local', 'stop', env=env).code, 0)
+
+
 def what_aof_kept_is_there_at_the_next_automatic_start():
     env = dict(HOME, DIBS_LOCAL_DIR=directory + '/kept')
     equal(dibs('local', 'start', '--aof', env=env).code, 0)
