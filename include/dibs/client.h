@@ -429,7 +429,7 @@ typedef struct dibs_client_info {
   const char *url;         /* in use, without users and passwords: "redis://127.0.0.1:6379/0"; of
                               several servers all named ones; borrowed until dibs_close() */
   int32_t is_private;      /* 1: it uses the private local server */
-  uint32_t reserved;       /* 0 */
+  int32_t degrade;         /* the dibs_degrade of options, URL or file; 0: none of them says it */
   uint64_t granted;        /* acquisitions, local ones included */
   uint64_t granted_local;  /* of these, without a round trip */
   uint64_t released;

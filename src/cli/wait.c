@@ -85,11 +85,13 @@ static bool limit_question(session *s, const wait_arguments *a, int64_t left_ms)
 }
 
 /* Without a server: as calls of the library that wait. */
-static bool goes_on(const wait_arguments *a, dibs_status status, bool was_answered)
+static bool goes_on(session *s, dibs_status status, bool was_answered)
 {
-  if (!dibs_status_is_retriable(status) || a->line.connection.degrade == DIBS_DEGRADE_FAIL)
+  const int32_t degrade = session_info(s->client).degrade;
+
+  if (!dibs_status_is_retriable(status) || degrade == DIBS_DEGRADE_FAIL)
     return false;
-  return was_answered || a->line.connection.degrade == DIBS_DEGRADE_WAIT;
+  return was_answered || degrade == DIBS_DEGRADE_WAIT;
 }
 
 /* The reply to the last question is at most as old as the pause between two. */
@@ -125,7 +127,7 @@ static int wait_until_so(session *s, const void *data)
     if (is_so)
       return CODE_OK;
     was_answered |= status == DIBS_OK;
-    if (status != DIBS_OK && !goes_on(a, status, was_answered))
+    if (status != DIBS_OK && !goes_on(s, status, was_answered))
       return session_fault(s, status, a->line.operands[0]);
     /* The last question has what is left, a millisecond perhaps: without its reply, the reply
      * to the question before it stands. */

@@ -393,6 +393,26 @@ def wait_held_ends_when_somebody_has_it():
     end_holder(other)
 
 
+def wait_heeds_degrade_of_the_url():
+    own = harness.Server()
+    for degrade in ('fail', 'wait'):
+        other = start('run', '-u', own.url, 'degraded', '--', 'cat', stdin=subprocess.PIPE)
+        until(lambda: dibs('who', '-u', own.url, 'degraded').code == 0, 'it is held')
+        waiter = start('wait', 'degraded', '-v', '-u',
+                       own.url + '?connect_timeout=300ms&degrade=' + degrade)
+        contains(waiter.stderr.readline(), 'connected')
+        own.process.kill()
+        own.process.wait()
+        if degrade == 'fail':
+            equal(finish(waiter).code, 69)
+        own.restart()
+        if degrade == 'wait':
+            equal(finish(waiter).code, 0)
+        other.kill()
+        other.wait()
+    own.stop()
+
+
 def wait_takes_no_place_in_the_queue():
     other = holder('polite')
     waiter = start('wait', 'polite')
