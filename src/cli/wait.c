@@ -85,10 +85,8 @@ static bool limit_question(session *s, const wait_arguments *a, int64_t left_ms)
 }
 
 /* Without a server: as calls of the library that wait. */
-static bool goes_on(session *s, dibs_status status, bool was_answered)
+static bool goes_on(int32_t degrade, dibs_status status, bool was_answered)
 {
-  const int32_t degrade = session_info(s->client).degrade;
-
   if (!dibs_status_is_retriable(status) || degrade == DIBS_DEGRADE_FAIL)
     return false;
   return was_answered || degrade == DIBS_DEGRADE_WAIT;
@@ -109,6 +107,7 @@ static int limit_reached(const wait_arguments *a)
 static int wait_until_so(session *s, const void *data)
 {
   const wait_arguments *a = data;
+  const int32_t degrade = session_info(s->client).degrade;   /* now: it replaces the last error */
   int64_t give_up_at = clock_ms() + a->wait.ms;
   bool is_endless = a->wait.ms == 0 && !a->wait.is_none;
   int64_t interval = INTERVAL_MS_FIRST;
@@ -127,7 +126,7 @@ static int wait_until_so(session *s, const void *data)
     if (is_so)
       return CODE_OK;
     was_answered |= status == DIBS_OK;
-    if (status != DIBS_OK && !goes_on(s, status, was_answered))
+    if (status != DIBS_OK && !goes_on(degrade, status, was_answered))
       return session_fault(s, status, a->line.operands[0]);
     /* The last question has what is left, a millisecond perhaps: without its reply, the reply
      * to the question before it stands. */

@@ -399,7 +399,7 @@ def wait_heeds_degrade_of_the_url():
         other = start('run', '-u', own.url, 'degraded', '--', 'cat', stdin=subprocess.PIPE)
         until(lambda: dibs('who', '-u', own.url, 'degraded').code == 0, 'it is held')
         waiter = start('wait', 'degraded', '-v', '-u',
-                       own.url + '?connect_timeout=300ms&degrade=' + degrade)
+                       own.url + '?connect_timeout=2s&degrade=' + degrade)
         contains(waiter.stderr.readline(), 'connected')
         own.process.kill()
         own.process.wait()
