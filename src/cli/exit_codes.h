@@ -22,7 +22,7 @@
   ROW(PROTOCOL, 76, "what answers is no Redis or Valkey, or a reply is too large") \
   ROW(DENIED, 77, "wrong credentials, or an ACL forbids what is needed") \
   ROW(CONFIG, 78, "the configuration is wrong: URL, file, variable, certificate, password file") \
-  ROW(LOST, 79, "the lock was lost while held") \
+  ROW(LOST, 79, "the lock was lost while held, or the command was stopped before that") \
   ROW(DEADLOCK, 80, "refused, as it would wait for itself: inside a dibs run of the same name") \
   ROW(UNSUPPORTED, 81, "the server, the dialect, the deployment or this build cannot do it") \
   ROW(NOT_EXECUTABLE, 126, "the command cannot be executed") \

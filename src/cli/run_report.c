@@ -131,7 +131,7 @@ static json_t *report_json(const run *r, const char *event_name, int code)
   json_t *report = event_begin(r, event_name);
 
   json_object_set_new(report, "acquired", json_boolean(r->fence != 0));
-  json_object_set_new(report, "lost", json_boolean(r->is_lost));
+  json_object_set_new(report, "lost", json_boolean(r->is_lost || r->was_stopped_by_us));
   json_object_set_new(report, "waited_ms", json_integer(r->taken.waited_ms));
   json_object_set_new(report, "held_ms", json_integer(r->held_ms));
   if (r->fence != 0)

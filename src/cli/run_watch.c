@@ -159,7 +159,8 @@ static int64_t act_on_lease(run *r)
   }
   if (times.signal_in_ms > 0) {
     if (r->has_signalled)
-      say_softly("renewed again: %s will not be killed", r->job.what);
+      say("renewed again: %s will not be killed; as %s may have cut it short, this counts as a "
+          "loss of the lock", r->job.what, signal_name(r->job.lost_signal));
     r->has_signalled = false;
     return times.signal_in_ms;
   }

@@ -139,6 +139,29 @@ def a_renewal_in_time_cancels_everything():
     os.unlink(up)
 
 
+def a_command_that_was_sent_the_signal_counts_as_stopped_though_the_lease_is_renewed():
+    up, told, report = temporary_file(), temporary_file(), temporary_file()
+    process = start('run', '-t', '9s', '-k', '3s', '--status-file', report, 'cancelled', '--',
+                    'sh', '-c', 'trap "echo >%s" TERM; echo >%s; '
+                    'while ! test -s %s; do sleep 0.02; done; read line' % (told, up, told),
+                    stdin=subprocess.PIPE)
+    until_text(up)
+    harness.server.pause()
+    try:
+        until_text(told)
+    finally:
+        harness.server.resume()
+    said = ''
+    while 'renewed again' not in said:
+        said = process.stderr.readline()
+    contains(said, 'the command will not be killed; as TERM may have cut it short')
+    process.stdin.write('\n')
+    done = end_holder(process)
+    equal(done.code, 79, done)
+    found = json.loads(read(report))
+    equal((found['lost'], found['code'], found['child']), (True, 79, {'exit': 0}))
+
+
 def messages_have_the_words_of_the_server_that_did_not_renew():
     ignores = ('lost words (', 'before the command ended (')
     for options, said in ((('-k', '800ms'), ('could not be renewed (',)),
