@@ -24,6 +24,7 @@ struct http_server {
   struct MHD_Daemon *daemon;
   http_options options;
   bool is_loopback;
+  char host[110];            /* of --listen, as a URL has it */
   char address[300];
   char *cert, *key;
 };
@@ -164,12 +165,12 @@ static bool has_token(http_request *r)
 /* A page of another site whose name points to 127.0.0.1 must not read ours. */
 static bool is_local_host(http_request *r)
 {
-  static const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]" };
+  const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]", r->server->host };
   const char *host = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Host");
 
   if (!r->server->is_loopback || r->server->options.token != NULL || host == NULL)
     return true;
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
     size_t size = strlen(hosts[i]);
 
     if (strncasecmp(host, hosts[i], size) == 0 && (host[size] == 0 || host[size] == ':'))
@@ -188,7 +189,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
   if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
     reply_text(&r, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
   else if (!is_local_host(&r))
-    reply_text(&r, MHD_HTTP_FORBIDDEN, "this address serves 127.0.0.1 and localhost only\n");
+    reply_text(&r, MHD_HTTP_FORBIDDEN, "only for its own address and localhost\n");
   else if (!has_token(&r))
     reply_text(&r, MHD_HTTP_UNAUTHORIZED, "add ?token=TOKEN to the address\n");
   else
@@ -266,15 +267,21 @@ static char *file_read(const char *path)
   return bytes;
 }
 
-/* As a URL: an IPv6 address has brackets there, also if --listen had none. */
-static void address_write(http_server *s, const char *listen)
+/* An IPv6 address has brackets in a URL, also if --listen had none. */
+static void host_write(http_server *s, const char *listen)
 {
-  const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
   int size = (int)(strrchr(listen, ':') - listen);
   bool is_bare = listen[0] != '[' && memchr(listen, ':', (size_t)size) != NULL;
 
-  snprintf(s->address, sizeof(s->address), "http%s://%s%.*s%s:%u", s->cert != NULL ? "s" : "",
-           is_bare ? "[" : "", size, listen, is_bare ? "]" : "",
+  snprintf(s->host, sizeof(s->host), "%s%.*s%s", is_bare ? "[" : "", size, listen,
+           is_bare ? "]" : "");
+}
+
+static void address_write(http_server *s)
+{
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+
+  snprintf(s->address, sizeof(s->address), "http%s://%s:%u", s->cert != NULL ? "s" : "", s->host,
            info != NULL ? (unsigned)info->port : 0);
 }
 
@@ -311,6 +318,7 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
   if (s != NULL) {
     s->options = *o;
     s->is_loopback = is_loopback(at->ai_addr);
+    host_write(s, o->listen);
     if (!s->is_loopback && !o->is_public_allowed && o->token == NULL && o->cert == NULL)
       code = say_usage(verb, "--listen %s is not an address of this machine alone: give --token "
                        "or --tls-cert, or listen on 127.0.0.1", o->listen);
@@ -330,7 +338,7 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
     http_stop(s);
     return code;
   }
-  address_write(s, o->listen);
+  address_write(s);
   *ret_server = s;
   return 0;
 }

@@ -113,15 +113,18 @@ def totals_that_cannot_be_read_are_not_none():
 
 def the_address_that_is_printed_can_be_opened():
     for given, printed in (('127.0.0.1:0', r'http://127\.0\.0\.1:[1-9]\d*/'),
+                           ('127.0.0.2:0', r'http://127\.0\.0\.2:[1-9]\d*/'),
                            ('[::1]:0', r'http://\[::1\]:[1-9]\d*/'),
                            ('::1:0', r'http://\[::1\]:[1-9]\d*/')):
         if ':1' in given and not os.path.exists('/proc/net/if_inet6'):
             continue
         process = start('web', '--listen', given)
         said = process.stderr.readline()
+        address = re.search(printed, said)
+        assert address, said
+        equal(urllib.request.urlopen(address.group()).status, 200)
         process.terminate()
         equal(finish(process).code, 0, said)
-        assert re.search(printed, said), said
     done = dibs('web', '--listen', '127.0.0.1:')
     equal(done.code, 64, done)
     contains(done.err, 'ADDRESS:PORT is wanted')
