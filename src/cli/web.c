@@ -79,7 +79,7 @@ static bool next_event(viewer *v)
   struct timespec end;
   int error = 0;
 
-  clock_gettime(CLOCK_REALTIME, &end);
+  clock_gettime(CLOCK_MONOTONIC, &end);
   end.tv_sec += PING_SECONDS;
   while (!v->web->is_over && v->version == v->web->version && error == 0)
     error = pthread_cond_timedwait(&v->web->changed, &v->web->mutex, &end);
@@ -306,6 +306,7 @@ static void take_sample(web *w)
 {
   struct timespec now;
   json_t *state;
+  char *text;
   watch_sums sums;
 
   clock_gettime(CLOCK_REALTIME, &now);
@@ -314,10 +315,13 @@ static void take_sample(web *w)
   w->points[w->point_count++ % POINTS] = (point){ (int64_t)now.tv_sec, (int64_t)sums.held,
                                                   (int64_t)sums.waiting, sums.oldest_ms };
   state = web_state(&w->sampler);
-  free(w->state);
-  w->state = json_dumps(state, JSON_COMPACT);
+  text = json_dumps(state, JSON_COMPACT);
   json_decref(state);
-  w->version += w->state != NULL;
+  if (text != NULL) {        /* without memory the state before it stays */
+    free(w->state);
+    w->state = text;
+    w->version++;
+  }
   pthread_cond_broadcast(&w->changed);
 }
 
@@ -338,7 +342,7 @@ static void *sample(void *data)
 
       if (w->is_over || left_ms <= 0)
         break;
-      clock_gettime(CLOCK_REALTIME, &end);
+      clock_gettime(CLOCK_MONOTONIC, &end);
       end.tv_nsec += (long)(left_ms % 1000 * 1000000);
       end.tv_sec += (time_t)(left_ms / 1000) + end.tv_nsec / 1000000000;
       end.tv_nsec %= 1000000000;
@@ -347,6 +351,18 @@ static void *sample(void *data)
   }
   pthread_mutex_unlock(&w->mutex);
   return NULL;
+}
+
+/* Waits go by a clock that is never set. */
+static void begin(web *w)
+{
+  pthread_condattr_t monotonic;
+
+  pthread_mutex_init(&w->mutex, NULL);
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&w->changed, &monotonic);
+  pthread_condattr_destroy(&monotonic);
 }
 
 static int serve(web *w, const http_options *o)
@@ -406,8 +422,7 @@ static int web_run(void *data)
   if (code == 0 && w == NULL)
     code = session_verb_fault(&s, DIBS_ERR_NO_MEMORY, "web");
   if (code == 0 && w != NULL) {
-    pthread_mutex_init(&w->mutex, NULL);
-    pthread_cond_init(&w->changed, NULL);
+    begin(w);
     w->sampler.client = s.client;
     w->sampler.budget = INSPECTIONS;
     w->sampler.pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
