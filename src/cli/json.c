@@ -41,14 +41,25 @@ void json_set_time(json_t *object)
   json_object_set_new(object, "time", json_string(text));
 }
 
+static bool is_incomplete;       /* as ferror(stdout) */
+
 void json_print(json_t *object)
 {
   char *line;
 
   json_set_time(object);
   line = json_dumps(object, JSON_COMPACT);
-  if (line != NULL)
-    puts(line);
-  free(line);
   json_decref(object);
+  if (line != NULL) {
+    puts(line);
+  } else {
+    is_incomplete = true;
+    (void)say_no_memory();
+  }
+  free(line);
+}
+
+bool json_is_complete(void)
+{
+  return !is_incomplete;
 }

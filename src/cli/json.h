@@ -4,6 +4,7 @@
 #define CLI_JSON_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* Text as JSON, whatever bytes it has. */
 json_t *json_text(const char *text);
@@ -14,7 +15,11 @@ void json_set_renamed(json_t *object, const char *key, const char *key_of_0_5, j
 /* Sets "time" to now: ISO 8601, UTC, milliseconds. */
 void json_set_time(json_t *object);
 
-/* Writes the object with its time as one line to stdout, and drops it. */
+/* Writes the object with its time as one line to stdout, and drops it. Without memory it says so
+ * and writes nothing. */
 void json_print(json_t *object);
+
+/* Whether all that json_print() got was written. */
+bool json_is_complete(void);
 
 #endif

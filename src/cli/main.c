@@ -14,6 +14,7 @@
 #include "cli/guardian.h"
 #include "cli/help.h"
 #include "cli/init.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/old_spellings.h"
 #include "cli/options.h"
@@ -36,7 +37,7 @@ static int flush_output(int code)
 
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout))
-    return code;
+    return was_answered && !json_is_complete() ? CODE_INTERNAL : code;
   return say_fault(&(message_facts) { .code = was_answered ? CODE_INTERNAL : code,
                                       .status = "DIBS_ERR_SYSTEM" },
                    "cannot write to standard output%s%s", errno == 0 ? "" : ": ",

@@ -36,6 +36,10 @@ static void print_json(const acquire_arguments *a, const target *t, const token_
   json_object_set_new(object, "renewed", json_boolean(a->token.for_pid != 0));
   if (g->is_private)
     json_object_set_new(object, "scope", json_string("private"));
+  if (json_object_get(object, "token") == NULL) {      /* no memory for it */
+    json_decref(object);
+    object = NULL;
+  }
   json_print(object);
 }
 
@@ -50,7 +54,7 @@ bool token_print(const acquire_arguments *a, const target *t, const token_grant 
   } else {
     puts(g->text);
   }
-  return fflush(stdout) == 0 && !ferror(stdout);
+  return fflush(stdout) == 0 && !ferror(stdout) && json_is_complete();
 }
 
 dibs_status token_grant_fill(token_grant *g, const session *s, const take_result *taken)
