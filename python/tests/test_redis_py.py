@@ -266,69 +266,6 @@ async def test_a_release_of_a_thread_wakes_a_task(own, there, name):
     assert await task and there.exists(name)
 
 
-@looped
-async def test_a_cancelled_task_leaves_the_line(own, there, name):
-    async with redis_py.aio.Lock(own, name):
-        tasks = [asyncio.ensure_future(redis_py.aio.Lock(own, name, sleep=HOUR).acquire())
-                 for _ in range(3)]
-        await until(awaited(there, name))
-        for task in tasks[:2]:                   # the first, and one behind it
-            task.cancel()
-        await asyncio.wait(tasks[:2])
-    assert await tasks[2]
-    await until(lambda: not awaited(there, name)())
-
-
-@looped
-async def test_a_grant_that_a_cancelled_task_does_not_get_is_released(own, there, name):
-    task = asyncio.ensure_future(redis_py.aio.Lock(own, name).acquire())
-    await until(lambda: there.exists(name))      # its task has not run since
-    task.cancel()
-    try:
-        assert await task
-        there.delete(name)                       # the answer was faster
-    except asyncio.CancelledError:
-        await until(lambda: not there.exists(name))
-
-
-@looped
-async def test_a_cancelled_release_goes_on(own, there, name):
-    lock = redis_py.aio.Lock(own, name, thread_local=False)
-    for is_repeated in (False, True):
-        assert await lock.acquire()
-        task = asyncio.ensure_future(lock.release())
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        if is_repeated:                          # the same release is awaited
-            await lock.release()
-            assert lock.local.token is None
-        await until(lambda: not there.exists(name))
-    with pytest.raises(redis.exceptions.LockError):
-        await lock.release()
-
-
-@looped
-async def test_a_lock_that_is_acquired_again_after_a_cancelled_release_is_released(own, there, name):
-    class Slow(redis_py.aio.Lock):
-        async def do_release(self, expected_token):
-            await super().do_release(expected_token)
-            await asyncio.sleep(0.1)
-
-    lock = Slow(own, name)
-    assert await lock.acquire()
-    task = asyncio.ensure_future(lock.release())
-    await until(lambda: not there.exists(name))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert await lock.acquire()
-    await lock.release()
-    assert not there.exists(name) and lock.local.token is None
-
-
 IMPORTS = (('test_lock.py', (('from redis import lock as', 'from dibs.redis_py import lock as'),
                              ('from redis.lock import', 'from dibs.redis_py.lock import'))),
            ('test_asyncio/test_lock.py', (

@@ -48,16 +48,21 @@ class Lock(redis.lock.Lock):
                 return True
             if not is_blocking:
                 return False
-        with Place(self.redis, self.name, pause) as place:
-            if not place.comes(None if end is None else end - mod_time.monotonic()):
-                return False
-            while True:
-                place.listen()
-                if self._ask(mine, token is None):
-                    return True
-                if end is not None and mod_time.monotonic() + pause > end:
+        has = False
+        try:
+            with Place(self.redis, self.name, pause) as place:
+                if not place.comes(None if end is None else end - mod_time.monotonic()):
                     return False
-                mod_time.sleep(pause)
+                while True:
+                    place.listen()
+                    has = self._ask(mine, token is None)
+                    if has or end is not None and mod_time.monotonic() + pause > end:
+                        return has
+                    mod_time.sleep(pause)
+        except BaseException:
+            if has:                             # Ctrl-C while the place is left
+                self._give_back(mine)
+            raise
 
     def _ask(self, token: bytes, is_unique: bool) -> bool:
         """What may have been granted without an answer is given back. A command that redis-py has
@@ -68,9 +73,14 @@ class Lock(redis.lock.Lock):
         except BaseException as exception:
             if not isinstance(exception, Exception) or isinstance(
                     exception, (ConnectionError, TimeoutError)):
-                with contextlib.suppress(RedisError, OSError):
-                    self.do_release(token)  # type: ignore[arg-type, unused-ignore]
+                self._give_back(token)
             raise
         if has:
             self.local.token = token
         return has
+
+    def _give_back(self, token: bytes) -> None:
+        with contextlib.suppress(RedisError, OSError):
+            self.do_release(token)  # type: ignore[arg-type, unused-ignore]
+        if self.local.token == token:
+            self.local.token = None

@@ -74,7 +74,7 @@ class Listener:
 
     def __init__(self, redis: Any, name: Any) -> None:
         self.has_come, self.is_ready = asyncio.Event(), asyncio.Event()
-        self._task = asyncio.get_running_loop().create_task(self._receive(redis, name))
+        self._task = begun(self._receive(redis, name))
 
     async def _receive(self, redis: Any, name: Any) -> None:
         pubsub = receiver_of(redis, ConnectionPool, PubSub)
@@ -94,9 +94,10 @@ class Listener:
             with contextlib.suppress(RedisError, OSError):
                 await close()
 
-    async def close(self) -> None:
+    def close(self) -> None:
+        """The task ends without its caller, who may have been granted the lock: a cancellation that
+        came here would leave the key."""
         self._task.cancel()
-        await asyncio.wait({self._task})
 
 
 _lines = Lines()
@@ -122,7 +123,7 @@ class Place:
     async def __aexit__(self, kind: Any, value: Any, trace: Any) -> None:
         listener = _lines.leave(self._key, self._turn)
         if listener is not None:
-            await listener.close()
+            listener.close()
 
     async def comes(self, seconds: Optional[float]) -> bool:
         """Whether this task is the first within that time."""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""test_redis_py_ends.py - calls of dibs.redis_py.Lock that end early: cancelled, interrupted, or with
+their loop."""
+import asyncio
+import threading
+
+import pytest
+
+import harness
+
+redis = pytest.importorskip('redis', reason='redis-py is not installed')
+from dibs import redis_py  # noqa: E402
+from dibs.redis_py import threads  # noqa: E402
+from test_redis_py import HOUR, awaited, looped, there, until  # noqa: E402, F401
+
+
+@looped
+async def test_a_cancelled_task_leaves_the_line(own, there, name):
+    async with redis_py.aio.Lock(own, name):
+        tasks = [asyncio.ensure_future(redis_py.aio.Lock(own, name, sleep=HOUR).acquire())
+                 for _ in range(3)]
+        await until(awaited(there, name))
+        for task in tasks[:2]:                   # the first, and one behind it
+            task.cancel()
+        await asyncio.wait(tasks[:2])
+    assert await tasks[2]
+    await until(lambda: not awaited(there, name)())
+
+
+@looped
+async def test_a_grant_that_a_cancelled_task_does_not_get_is_released(own, there, name):
+    task = asyncio.ensure_future(redis_py.aio.Lock(own, name).acquire())
+    await until(lambda: there.exists(name))      # its task has not run since
+    task.cancel()
+    try:
+        assert await task
+        there.delete(name)                       # the answer was faster
+    except asyncio.CancelledError:
+        await until(lambda: not there.exists(name))
+
+
+@looped
+async def test_a_cancelled_release_goes_on(own, there, name):
+    lock = redis_py.aio.Lock(own, name, thread_local=False)
+    for is_repeated in (False, True):
+        assert await lock.acquire()
+        task = asyncio.ensure_future(lock.release())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        if is_repeated:                          # the same release is awaited
+            await lock.release()
+            assert lock.local.token is None
+        await until(lambda: not there.exists(name))
+    with pytest.raises(redis.exceptions.LockError):
+        await lock.release()
+
+
+@looped
+async def test_a_lock_that_is_acquired_again_after_a_cancelled_release_is_released(own, there, name):
+    class Slow(redis_py.aio.Lock):
+        async def do_release(self, expected_token):
+            await super().do_release(expected_token)
+            await asyncio.sleep(0.1)
+
+    lock = Slow(own, name)
+    assert await lock.acquire()
+    task = asyncio.ensure_future(lock.release())
+    await until(lambda: not there.exists(name))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await lock.acquire()
+    await lock.release()
+    assert not there.exists(name) and lock.local.token is None
+
+
+@looped
+async def test_a_waiter_has_the_lock_as_soon_as_it_is_granted(own, there, name):
+    """A cancellation that came between would leave its key."""
+    lock = redis_py.aio.Lock(own, name, sleep=HOUR)
+    async with redis_py.aio.Lock(own, name):
+        task = asyncio.ensure_future(lock.acquire())
+        await until(awaited(there, name))
+    while lock.local.token is None:
+        await asyncio.sleep(0)
+    task.cancel()
+    assert await task
+
+
+def test_an_interruption_between_grant_and_return_leaves_no_key(there, name, monkeypatch):
+    close, ended = threads.Listener.close, []
+
+    def interrupted(listener):
+        close(listener)
+        assert there.exists(name)
+        raise KeyboardInterrupt
+
+    def wait():
+        try:
+            redis_py.Lock(there, name, sleep=HOUR).acquire()
+        except KeyboardInterrupt:
+            ended.append(there.exists(name))
+
+    monkeypatch.setattr(threads.Listener, 'close', interrupted)
+    with redis_py.Lock(there, name):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        harness.until(awaited(there, name), 'it listens')
+    thread.join(20)
+    assert ended == [0]
