@@ -10,7 +10,7 @@ import harness
 
 redis = pytest.importorskip('redis', reason='redis-py is not installed')
 from dibs import redis_py  # noqa: E402
-from dibs.redis_py import threads  # noqa: E402
+from dibs.redis_py import tasks, threads  # noqa: E402
 from test_redis_py import HOUR, awaited, looped, there, until  # noqa: E402, F401
 
 
@@ -88,6 +88,26 @@ async def test_a_waiter_has_the_lock_as_soon_as_it_is_granted(own, there, name):
         await asyncio.sleep(0)
     task.cancel()
     assert await task
+
+
+@looped
+async def test_a_listener_ends_whose_cancellation_is_lost(own, there, name):
+    """By asyncio.wait_for() before Python 3.12, if it comes with the result."""
+
+    class Lossy(tasks.PubSub):
+        async def get_message(self, **options):
+            try:
+                return await super().get_message(**options)
+            except asyncio.CancelledError:
+                return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, 'PubSub', Lossy)
+        async with redis_py.aio.Lock(own, name):
+            task = asyncio.ensure_future(redis_py.aio.Lock(own, name, sleep=HOUR).acquire())
+            await until(awaited(there, name))
+        assert await task
+        await until(lambda: not awaited(there, name)())
 
 
 def test_an_interruption_between_grant_and_return_leaves_no_key(there, name, monkeypatch):

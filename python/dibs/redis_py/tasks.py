@@ -74,13 +74,14 @@ class Listener:
 
     def __init__(self, redis: Any, name: Any) -> None:
         self.has_come, self.is_ready = asyncio.Event(), asyncio.Event()
+        self._is_closed = False
         self._task = begun(self._receive(redis, name))
 
     async def _receive(self, redis: Any, name: Any) -> None:
         pubsub = receiver_of(redis, ConnectionPool, PubSub)
         try:
             await pubsub.subscribe(channel_of(redis, name))
-            while True:
+            while not self._is_closed:
                 message = await pubsub.get_message(timeout=60)
                 if message is not None and message['type'] == 'subscribe':
                     self.is_ready.set()
@@ -96,7 +97,9 @@ class Listener:
 
     def close(self) -> None:
         """The task ends without its caller, who may have been granted the lock: a cancellation that
-        came here would leave the key."""
+        came here would leave the key. redis-py may lose the one of the task, as _is_set_within()
+        says."""
+        self._is_closed = True
         self._task.cancel()
 
 
