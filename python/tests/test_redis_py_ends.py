@@ -131,3 +131,54 @@ def test_an_interruption_between_grant_and_return_leaves_no_key(there, name, mon
         harness.until(awaited(there, name), 'it listens')
     thread.join(20)
     assert ended == [0]
+
+
+class Unanswered(redis_py.aio.Lock):
+    """The answer to its request never comes."""
+
+    async def do_acquire(self, token):
+        assert await super().do_acquire(token)
+        await asyncio.Event().wait()
+
+
+class Answered(redis_py.aio.Lock):
+    """`leave` runs between the answer and the task that awaits it."""
+
+    async def do_acquire(self, token):
+        asyncio.get_running_loop().call_soon(self.leave, await super().do_acquire(token))
+        return True
+
+
+@pytest.mark.parametrize('kind', ['with the loop', 'before its end', 'after the answer'])
+def test_the_end_of_a_loop_gives_back_what_no_task_gets(server, there, name, kind):
+    async def main():
+        own, has_left = redis.asyncio.Redis(unix_socket_path=server.socket), asyncio.Event()
+        lock = (Answered if kind == 'after the answer' else Unanswered)(own, name)
+        lock.leave = lambda has: (task.cancel(), has_left.set())
+        task = asyncio.ensure_future(lock.acquire())
+        if kind == 'after the answer':
+            await has_left.wait()
+        else:
+            await until(lambda: there.exists(name))
+        if kind == 'before its end':
+            task.cancel()
+            await asyncio.wait([task])
+
+    asyncio.run(main())
+    assert not there.exists(name)
+
+
+def test_a_silent_server_delays_the_end_of_a_loop_by_a_limit(server, there, name, monkeypatch):
+    class Silent(Unanswered):
+        async def do_release(self, token):
+            await asyncio.Event().wait()
+
+    async def main():
+        own = redis.asyncio.Redis(unix_socket_path=server.socket)
+        task = asyncio.ensure_future(Silent(own, name).acquire())
+        await until(lambda: there.exists(name))
+        assert not task.done()
+
+    monkeypatch.setattr(tasks, 'LAST_S', 0.01)
+    asyncio.run(main())
+    assert there.exists(name)

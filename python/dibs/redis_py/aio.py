@@ -57,7 +57,7 @@ class Lock(redis.asyncio.lock.Lock):
             return await self.do_acquire(token) or (
                 is_unique and bytes_of(self.redis, await self.redis.get(self.name)) == token)
 
-        has: bool = await asked(ask(), lambda: self.do_release(token))
+        has: bool = await asked(ask, lambda: self.do_release(token))
         if has:
             self.local.token = token
         return has

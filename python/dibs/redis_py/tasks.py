@@ -13,6 +13,7 @@ from dibs.redis_py.line import Lines
 from dibs.redis_py.message import channel_of, key_of, receiver_of
 
 CONFIRMED_S = 1.0             # the longest wait for the confirmation of a subscription
+LAST_S = 5.0                  # how long a server may delay the end of a loop
 T = TypeVar('T')
 _going_on: Set['asyncio.Task[Any]'] = set()     # without the task that began them
 
@@ -36,25 +37,47 @@ async def end_of(task: 'asyncio.Task[T]') -> T:
     return await asyncio.shield(task)
 
 
-async def asked(coroutine: Coroutine[Any, Any, T], give_back: Callable[[], Awaitable[Any]]) -> T:
+async def asked(ask: Callable[[], Awaitable[T]], give_back: Callable[[], Awaitable[Any]]) -> T:
     """What a command grants. `give_back` undoes what a cancelled task does not get, and what may
     have been granted without an answer."""
-    task = begun(coroutine)
+    answer: 'asyncio.Future[T]' = asyncio.get_running_loop().create_future()
+    begun(_or_back(lambda: _deliver(ask, give_back, answer), give_back))
     try:
-        return await end_of(task)
+        return await answer
     except asyncio.CancelledError:
-        begun(_after(task, give_back))
-        raise
-    except (ConnectionError, TimeoutError):
-        await _quietly(give_back)
+        if not answer.cancelled() and answer.exception() is None and answer.result():
+            # It came before the cancellation.
+            await end_of(begun(_or_back(lambda: _quietly(give_back), give_back)))
         raise
 
 
-async def _after(task: 'asyncio.Task[Any]', give_back: Callable[[], Awaitable[Any]]) -> None:
-    """A task without a result may have been executed, too."""
-    await asyncio.wait({task})
-    if task.cancelled() or task.exception() is not None or task.result():
-        await _quietly(give_back)
+async def _deliver(ask: Callable[[], Awaitable[T]], give_back: Callable[[], Awaitable[Any]],
+                   answer: 'asyncio.Future[T]') -> None:
+    """A command without a result may have been executed, too."""
+    try:
+        has = await ask()
+        if not answer.cancelled():
+            answer.set_result(has)
+        elif has:
+            await _quietly(give_back)
+    except Exception as error:
+        if isinstance(error, (ConnectionError, TimeoutError)):
+            await _quietly(give_back)
+        if not answer.cancelled():
+            answer.set_exception(error)
+    finally:
+        answer.cancel()
+
+
+async def _or_back(call: Callable[[], Awaitable[None]],
+                   give_back: Callable[[], Awaitable[Any]]) -> None:
+    """The end of asyncio.run() cancels all tasks, and waits for those that exist by then: for this
+    one. What it asked for may be executed all the same."""
+    try:
+        await call()
+    except asyncio.CancelledError:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_quietly(give_back), LAST_S)
 
 
 async def _is_set_within(event: asyncio.Event, seconds: Optional[float]) -> bool:
