@@ -15,8 +15,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 MORE = ('cffi', 'fastapi', 'httpx', 'ipython', 'mypy', 'packaging', 'pyright', 'pytest', 'pytest-asyncio',
         'redis', 'rq', 'types-cffi', 'typing_extensions', 'uvloop')
-MORE_TESTS = ('test_aio.py', 'test_guide.py', 'test_process.py::test_a_notebook_uses_both_clients',
-              'test_redis_py.py', 'test_redis_py_ends.py')
+MORE_TESTS = ('test_aio.py', 'test_aio_ends.py', 'test_guide.py',
+              'test_process.py::test_a_notebook_uses_both_clients', 'test_redis_py.py',
+              'test_redis_py_ends.py')
 
 
 def environment(directory):

@@ -225,25 +225,6 @@ async def test_questions_and_data_are_answered(own, client, name):
         assert await own.renew(hold.token(), 60) > 30
 
 
-def test_a_cancelled_take_loses_no_element(play, server, client, name):
-    proxy = harness.Proxy(server, delay=0.3)
-    client.list(name).add('only')
-
-    async def main():
-        async with dibs.aio.Client(proxy.url) as own:
-            task = asyncio.ensure_future(own.list(name).take())
-            await until(lambda: client.list(name).size() == 0, 'it is removed')
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert client.list(name).range() == [b'only']
-
-    try:
-        play(main())
-    finally:
-        proxy.stop()
-
-
 def test_a_client_belongs_to_one_loop(play, server, name):
     own = dibs.aio.Client(server.url)
 

@@ -3,6 +3,7 @@
 
 A cancelled task does not wait for the answer; a change may have happened."""
 import asyncio
+from queue import SimpleQueue
 from typing import Any, Callable, Dict, List as ListOf, Optional, Set as SetOf, TypeVar
 
 from dibs import data
@@ -147,7 +148,7 @@ class List(Stored):
     async def take(self, wait: Optional[float] = None) -> bytes:
         """As pop_first(), but polls while the list is empty, as dibs.List.take() does: TimedOut
         after `wait` seconds. If the task is cancelled while an element is removed, the element
-        is prepended again."""
+        is prepended again; a second cancellation does not wait for that."""
         loop, pause = self._client.loop(), POLL_S[0]
         end = None if wait is None else loop.time() + wait
         while True:
@@ -161,13 +162,27 @@ class List(Stored):
             pause = min(pause * 2, POLL_S[1])
 
     async def _pop_or_put_back(self) -> Optional[bytes]:
-        pop = asyncio.ensure_future(self.pop_first())
-        try:
-            return await asyncio.shield(pop)
-        except asyncio.CancelledError:
-            taken = await pop
+        """Both are calls of the executor, which no cancellation ends, nor the end of the loop."""
+        popped: 'SimpleQueue[Optional[bytes]]' = SimpleQueue()
+
+        def pop() -> Optional[bytes]:
+            taken = None
+            try:
+                taken = self._plain.pop_first()
+                return taken
+            finally:
+                popped.put(taken)
+
+        def put_back() -> None:
+            taken = popped.get()
             if taken is not None:
-                await self.add_first(taken)
+                self._plain.add_first(taken)
+
+        run = self._client.loop().run_in_executor
+        try:
+            return await asyncio.shield(run(None, pop))
+        except asyncio.CancelledError:
+            await asyncio.shield(run(None, put_back))
             raise
 
 

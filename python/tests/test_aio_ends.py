@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""test_aio_ends.py - calls of the asyncio client whose task is cancelled, or ends with its loop."""
+import asyncio
+
+import pytest
+
+import dibs
+import dibs.aio
+import harness
+from test_aio import play, until  # noqa: F401
+
+
+@pytest.fixture
+def slow(server):
+    """The server, whose replies take so long that a task can be cancelled before."""
+    proxy = harness.Proxy(server, delay=0.3)
+    yield proxy
+    proxy.stop()
+
+
+async def taking(own, client, name):
+    """A take() whose element is removed, and has not come."""
+    client.list(name).add('only')
+    task = asyncio.ensure_future(own.list(name).take())
+    await until(lambda: client.list(name).size() == 0, 'it is removed')
+    return task
+
+
+@pytest.mark.parametrize('times', [1, 2])
+def test_a_cancelled_take_loses_no_element(play, slow, client, name, times):  # noqa: F811
+    async def main():
+        async with dibs.aio.Client(slow.url) as own:
+            task = await taking(own, client, name)
+            for _ in range(times):
+                task.cancel()
+                await asyncio.sleep(0)
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert times == 2 or client.list(name).range() == [b'only']
+            await until(lambda: client.list(name).range() == [b'only'], 'it is prepended again')
+
+    play(main())
+
+
+def test_the_end_of_a_loop_loses_no_element(slow, client, name):
+    own = dibs.aio.Client(slow.url)
+
+    async def main():
+        assert not (await taking(own, client, name)).done()
+
+    asyncio.run(main())
+    assert client.list(name).range() == [b'only']
+    asyncio.run(own.close())
