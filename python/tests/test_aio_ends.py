@@ -51,3 +51,29 @@ def test_the_end_of_a_loop_loses_no_element(slow, client, name):
     asyncio.run(main())
     assert client.list(name).range() == [b'only']
     asyncio.run(own.close())
+
+
+@pytest.mark.parametrize('is_answered', [False, True])
+def test_permits_that_a_cancelled_task_does_not_get_return(  # noqa: F811
+        play, server, client, name, is_answered, monkeypatch):
+    limiter, settle = client.rate_limiter(name), dibs.aio.request.settle
+    limiter.set(1, 3600)
+
+    async def main():
+        async with dibs.aio.Client(server.url) as own:
+            await own.rate_limiter(name).rate()
+            task = asyncio.ensure_future(own.rate_limiter(name).acquire())
+            if is_answered:                      # and the task has not run since
+                monkeypatch.setattr(dibs.aio.request, 'settle',
+                                    lambda *answer: (settle(*answer), task.cancel()))
+            else:
+                await asyncio.sleep(0)
+                harness.until(lambda: own._ready(own._loop, own._descriptor)
+                              or limiter.available == 0, 'they are taken')
+                task.cancel()
+                own._ready(own._loop, own._descriptor)
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await until(lambda: limiter.available == 1, 'they return')
+
+    play(main())

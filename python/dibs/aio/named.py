@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """dibs.aio.named - semaphores, latches, barriers, rate limiters, guarded writes for asyncio; each
 as in the module of the same name without aio."""
+import contextlib
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple
 
 from dibs._dibs import ffi, lib
@@ -122,10 +123,20 @@ class RateLimiter(Named):
 
     async def acquire(self, permits: int = 1, wait: Optional[float] = None) -> None:
         """Takes permits, all or none, when the rate allows; TimedOut after `wait` seconds."""
+        options = waits(wait)
         try:
-            await self._over(lib.dibs_rate_limiter_acquire_async, permits, waits(wait))
+            await request(
+                self._client, lambda data, handle: int(lib.dibs_rate_limiter_acquire_async(
+                    self._client.handle, self._name, permits, options, lib.dibs_py_over, data,
+                    handle)),
+                give_back=lambda value: self._client.in_loop(self._give_back, permits))
         except Busy as error:                        # wait=0
             raise timed_out(error) from None
+
+    def _give_back(self, permits: int) -> None:
+        with contextlib.suppress(RuntimeError):      # the loop, or its executor, has ended
+            self._client.loop().run_in_executor(None, lib.dibs_rate_limiter_release,
+                                                self._client.handle, self._name, permits, ffi.NULL)
 
     async def try_acquire(self, permits: int = 1) -> float:
         """Takes permits if the rate allows them now, and returns 0.0; else the seconds after
