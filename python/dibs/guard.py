@@ -3,7 +3,7 @@
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from dibs._dibs import ffi, lib
-from dibs.call import Data, Named, c_text, take_value, to_bytes, to_ms
+from dibs.call import Data, Named, c_text, do, take_value, to_bytes, to_ms
 
 
 def fence_admits(last_seen: int, fence: int) -> bool:
@@ -29,6 +29,12 @@ def c_names(names: Sequence[str]) -> Tuple[Any, List[Any]]:
     return ffi.new('char *[]', keep), keep
 
 
+def read_guarded(function: Any, *target: Any) -> Tuple[Optional[bytes], int]:
+    value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
+    do(function, *target, value, fence)
+    return take_value(value[0]), int(fence[0])
+
+
 class Guarded(Named):
     """Your own key, written only with a fence that is not older than the last one applied;
     client.guarded() makes it. The fence is that of an exclusive hold: those of read holds and
@@ -41,15 +47,12 @@ class Guarded(Named):
 
     def get(self) -> Tuple[Optional[bytes], int]:
         """The string, or None, and the highest fence of a guarded write (0: none), of one moment."""
-        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
-        self._do(lib.dibs_guarded_get, value, fence)
-        return take_value(value[0]), int(fence[0])
+        return read_guarded(lib.dibs_guarded_get, self._client.handle, self._name)
 
     def hget(self, name: str) -> Tuple[Optional[bytes], int]:
         """A field of a hash, or None, and the highest fence of the hash, of one moment."""
-        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
-        self._do(lib.dibs_guarded_hget, c_text('field', name), value, fence)
-        return take_value(value[0]), int(fence[0])
+        return read_guarded(lib.dibs_guarded_hget, self._client.handle, self._name,
+                            c_text('field', name))
 
     def hset(self, fence: int, fields: Mapping[str, Data]) -> None:
         """Sets fields of a hash at once, 1 to 1000 of them."""

@@ -77,3 +77,39 @@ def test_permits_that_a_cancelled_task_does_not_get_return(  # noqa: F811
             await until(lambda: limiter.available == 1, 'they return')
 
     play(main())
+
+
+class Counting:
+    """The library; counts what is freed."""
+
+    def __init__(self, there):
+        self.there, self.freed = there, []
+
+    def __getattr__(self, function):
+        if function.endswith('_free'):
+            self.freed.append(function)
+        return getattr(self.there, function)
+
+
+def test_a_cancelled_read_frees_its_value(server, name, monkeypatch):
+    lib = Counting(dibs.call.lib)
+    monkeypatch.setattr(dibs.call, 'lib', lib)
+    monkeypatch.setattr(dibs.election, 'lib', lib)
+
+    async def main():
+        async with dibs.aio.Client(server.url) as own:
+            guarded, fields = own.guarded(name), own.guarded(name + '.h')
+            await guarded.set(1, 'value')
+            await fields.hset(1, {'field': 'value'})
+
+            async def cancelled(function):
+                function()                       # the executor's call ends, and the task before
+                raise asyncio.CancelledError
+
+            monkeypatch.setattr(own, 'in_thread', cancelled)
+            for read in (guarded.get, lambda: fields.hget('field'), own.election(name).leader):
+                with pytest.raises(asyncio.CancelledError):
+                    await read()
+
+    asyncio.run(main())
+    assert lib.freed == ['dibs_value_free', 'dibs_value_free', 'dibs_leader_free']

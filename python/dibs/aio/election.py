@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 from dibs._dibs import lib
 from dibs.aio.lock import Hold, Request
 from dibs.aio.request import Driven, Named
-from dibs.call import c_text, do
+from dibs.call import c_text, do, get
 from dibs.election import Leader, Observer as Observing, take_leader
 from dibs.errors import Error
 from dibs.options import LockOptions, lead_target
@@ -50,7 +50,8 @@ class Election(Named):
 
     async def leader(self) -> Leader:
         """The present state."""
-        return take_leader(await self._get('dibs_leader *', lib.dibs_get_leader))
+        return await self._client.in_thread(lambda: take_leader(
+            get('dibs_leader *', lib.dibs_get_leader, self._client.handle, self._name)))
 
     def observe(self, on_change: Callable[[Leader], None],
                 on_end: Optional[Callable[[Error], None]] = None,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple
 from dibs._dibs import ffi, lib
 from dibs.aio.lock import Hold, Lock
 from dibs.aio.request import Driven, Named, request
-from dibs.call import Data, Name, c_name, c_text, take_value, to_bytes, to_ms, wait_options
+from dibs.call import Data, Name, c_name, c_text, to_bytes, to_ms, wait_options
 from dibs.errors import Busy
-from dibs.guard import c_fields, c_names
+from dibs.guard import c_fields, c_names, read_guarded
 from dibs.latch import Round, barrier_info, id_text, read_round
 from dibs.options import LockOptions, all_free_target, permits_target
 from dibs.rate import Rate, c_how, c_rate, read_rate, timed_out, try_acquire
@@ -175,15 +175,14 @@ class Guarded(Named):
 
     async def get(self) -> Tuple[Optional[bytes], int]:
         """The string, or None, and the highest fence of a guarded write (0: none), of one moment."""
-        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
-        await self._do(lib.dibs_guarded_get, value, fence)
-        return take_value(value[0]), int(fence[0])
+        return await self._client.in_thread(
+            lambda: read_guarded(lib.dibs_guarded_get, self._client.handle, self._name))
 
     async def hget(self, name: str) -> Tuple[Optional[bytes], int]:
         """A field of a hash, or None, and the highest fence of the hash, of one moment."""
-        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
-        await self._do(lib.dibs_guarded_hget, c_text('field', name), value, fence)
-        return take_value(value[0]), int(fence[0])
+        field = c_text('field', name)
+        return await self._client.in_thread(
+            lambda: read_guarded(lib.dibs_guarded_hget, self._client.handle, self._name, field))
 
     async def hset(self, fence: int, fields: Mapping[str, Data]) -> None:
         """Sets fields of a hash at once, 1 to 1000 of them."""
