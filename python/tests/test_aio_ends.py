@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_aio_ends.py - calls of the asyncio client whose task is cancelled, or ends with its loop."""
 import asyncio
+import threading
 
 import pytest
 
@@ -10,43 +11,53 @@ import harness
 from test_aio import play, until  # noqa: F401
 
 
-@pytest.fixture
-def slow(server):
-    """The server, whose replies take so long that a task can be cancelled before."""
-    proxy = harness.Proxy(server, delay=0.3)
-    yield proxy
-    proxy.stop()
+class Taking:
+    """A take() whose element is removed, and comes when `answer` is set."""
 
+    def __init__(self, own, client, name):
+        self.there, self.answer = client.list(name), threading.Event()
+        self.there.add('only')
+        taken_from, pop = own.list(name), self.there.pop_first
+        taken_from._plain.pop_first = lambda: (pop(), self.answer.wait(20))[0]
+        self.task = asyncio.ensure_future(taken_from.take())
 
-async def taking(own, client, name):
-    """A take() whose element is removed, and has not come."""
-    client.list(name).add('only')
-    task = asyncio.ensure_future(own.list(name).take())
-    await until(lambda: client.list(name).size() == 0, 'it is removed')
-    return task
+    async def is_removed(self):
+        await until(lambda: self.there.size() == 0, 'it is removed')
 
 
 @pytest.mark.parametrize('times', [1, 2])
-def test_a_cancelled_take_loses_no_element(play, slow, client, name, times):  # noqa: F811
+def test_a_cancelled_take_loses_no_element(play, server, client, name, times):  # noqa: F811
     async def main():
-        async with dibs.aio.Client(slow.url) as own:
-            task = await taking(own, client, name)
+        async with dibs.aio.Client(server.url) as own:
+            take = Taking(own, client, name)
+            await take.is_removed()
             for _ in range(times):
-                task.cancel()
+                take.task.cancel()
                 await asyncio.sleep(0)
+            take.answer.set()
             with pytest.raises(asyncio.CancelledError):
-                await task
-            assert times == 2 or client.list(name).range() == [b'only']
-            await until(lambda: client.list(name).range() == [b'only'], 'it is prepended again')
+                await take.task
+            assert times == 2 or take.there.range() == [b'only']
+            await until(lambda: take.there.range() == [b'only'], 'it is prepended again')
 
     play(main())
 
 
-def test_the_end_of_a_loop_loses_no_element(slow, client, name):
-    own = dibs.aio.Client(slow.url)
+def test_the_end_of_a_loop_loses_no_element(server, client, name):
+    own = dibs.aio.Client(server.url)
 
     async def main():
-        assert not (await taking(own, client, name)).done()
+        async def answer():
+            try:
+                await asyncio.Event().wait()
+            finally:
+                take.answer.set()                # the loop has cancelled all tasks
+
+        take = Taking(own, client, name)
+        await take.is_removed()
+        last = asyncio.ensure_future(answer())
+        await asyncio.sleep(0)
+        return last
 
     asyncio.run(main())
     assert client.list(name).range() == [b'only']
