@@ -182,6 +182,15 @@ static void doubt(ask *a)
     a->give_up_at = instant_min(a->give_up_at, instant_add(a->sent_at, most));
 }
 
+/* A final fault says nothing about an earlier copy: it may have been executed. */
+static dibs_status status_after(const ask *a, dibs_status fault)
+{
+  bool is_in_doubt = a->was_lost && a->observation == NULL && a->op != NULL &&
+                     !a->op->row->only_reads;
+
+  return is_in_doubt ? DIBS_UNKNOWN : fault;
+}
+
 /* The connection is gone. A sent command is sent again, unless its op forbids that (is_once). */
 void ask_unsent(ask *a, dibs_status why, const char *words)
 {
@@ -205,8 +214,8 @@ void asks_unsent(engine *e, const server *s, dibs_status why, const char *words)
     if (s != NULL && (a->state == ASK_SENT ? a->sent_to : ask_server(e, a)) != s)
       continue;
     ask_unsent(a, why, words);
-    if (is_brief(a) || ask_fault_is_final(why))
-      a->state = ASK_DONE;
+    if (a->state != ASK_DONE && (is_brief(a) || ask_fault_is_final(why)))
+      ask_done(a, status_after(a, why), a->words);
   }
 }
 
@@ -250,6 +259,8 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
   }
   if (fault == RESP_FAULT_LATE)
     ask_was_late(a, error, from, now);
+  if (fault == RESP_FAULT_NO_PRIMARY)
+    topology_search(e, now);
   if (fault == RESP_FAULT_NO_SCRIPT && a->command.script != NULL && !a->command.carries_text) {
     a->command.carries_text = true;
     a->state = ASK_OPEN;
@@ -262,7 +273,7 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
     a->try_at = instant_add(now, SPAN_MS(a->attempts < 5 ? 20 << a->attempts : 500));
     a->attempts++;
   } else {
-    ask_done(a, resp_fault_status(fault), advice != NULL ? advice : error->bytes);
+    ask_done(a, status_after(a, resp_fault_status(fault)), advice != NULL ? advice : error->bytes);
   }
 }
 
@@ -294,10 +305,18 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
     e->decided_at = now;                 /* a read: the server may still refuse locks */
 }
 
+/* A server that was asked by name may be a replica, and known as one. */
+static bool is_misplaced(const ask *a, const resp_node *said)
+{
+  return said->kind == RESP_ERROR && a->pinned == NULL &&
+         resp_fault_of(said->bytes, said->size) == RESP_FAULT_READ_ONLY;
+}
+
 bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server *from,
                        instant now)
 {
   ask *a = slots_get(&e->ask_slots, tag & ~(uint64_t)TAG_ASKS);
+  bool is_useless;
 
   if (a == NULL || a->state != ASK_SENT) {
     resp_reply_free(reply);
@@ -305,8 +324,9 @@ bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server 
   }
   if (a->observation != NULL)
     return observe_answered(e, a->observation, reply, from, now);
+  is_useless = is_misplaced(a, resp_root(reply));
   ask_take_answer(e, a, reply, from, now);
-  return true;
+  return !is_useless;
 }
 
 static void add_no_reply(const engine *e, const ask *a, instant now, text *out)

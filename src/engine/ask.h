@@ -67,7 +67,7 @@ struct observation {
 /* ---- ask.c ---- */
 void asks_send(engine *e, instant now);
 void asks_unsent(engine *e, const server *s, dibs_status why, const char *words);
-/* false: this connection is useless, see observe_answered(). */
+/* false: READONLY, this connection is useless. Owns `reply`. */
 bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server *from,
                        instant now);
 void asks_tick(engine *e, instant now);
@@ -118,7 +118,7 @@ void observe_link_up(engine *e, const server *s, instant now);
 void observe_link_down(engine *e, const server *s, dibs_status why, const char *words, instant now);
 void observe_ask_again(engine *e, instant now);       /* the server may have changed */
 void observe_message(engine *e, const resp_node *name, instant now);
-/* false: READONLY, this connection is useless. Owns `reply`. */
+/* As ask_answered_with(). */
 bool observe_answered(engine *e, observation *o, resp_reply *reply, const server *from,
                       instant now);
 void observe_tick(engine *e, instant now);

@@ -261,6 +261,8 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
   if (c->state == PLAN_OFF || c->state == PLAN_BACK_OFF)
     return;
   link_closed(c->link);
+  if (why == DIBS_ERR_TLS && c->state == PLAN_READY)
+    why = DIBS_ERR_UNREACHABLE;          /* no certificate is at fault: the next session may last */
   if (retried_with_others(e, c, why, now))
     return;
   c->failures++;

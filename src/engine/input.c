@@ -76,6 +76,9 @@ static void lock_answered(engine *e, connection *c, const link_event *event, ins
     connection_drop(e, c, DIBS_ERR_PROTOCOL,
                     "unexpected reply; is this a Redis or Valkey server?", now);
     break;
+  case LOCK_NO_PRIMARY:
+    topology_search(e, now);
+    break;
   case LOCK_MOVED:
     (void)topology_redirect(e, lock_redirect(s->locks), s, now);
     break;

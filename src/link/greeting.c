@@ -133,7 +133,7 @@ static bool set_name_is_harmless(const resp_node *said)
 {
   resp_fault fault = resp_fault_of(said->bytes, said->size);
 
-  return fault != RESP_FAULT_LATER && fault != RESP_FAULT_AUTH
+  return fault != RESP_FAULT_LATER && fault != RESP_FAULT_NO_PRIMARY && fault != RESP_FAULT_AUTH
     && !begins_with(said, "DENIED");
 }
 

@@ -358,12 +358,15 @@ static lock_verdict refused(lease *l, const resp_node *error, instant now)
   resp_fault fault = resp_fault_of(error->bytes, error->size);
   bool is_elsewhere = fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK ||
                       fault == RESP_FAULT_NO_SLOT;
+  bool passes = fault == RESP_FAULT_LATER || fault == RESP_FAULT_NO_PRIMARY;
 
-  if (fault == RESP_FAULT_LATER || (is_elsewhere && t->settings.slots != NULL)) {
+  if (passes || (is_elsewhere && t->settings.slots != NULL)) {
     again_later(l, now);
     t->redirect = (redirect){ .port = 0 };
     if (fault == RESP_FAULT_MOVED && redirect_read(error->bytes, error->size, &t->redirect))
       return LOCK_MOVED;                 /* lease_move() starts again on its new route */
+    if (fault == RESP_FAULT_NO_PRIMARY)
+      return LOCK_NO_PRIMARY;
     return fault == RESP_FAULT_NO_SLOT ? LOCK_MOVED : LOCK_FINE;
   }
   if (l->acks->step == ACKS_RENEW && fault == RESP_FAULT_NO_SCRIPT) {

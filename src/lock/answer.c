@@ -212,8 +212,11 @@ static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
       lease_retry(l, now);
       return;
     }
-    waiters_fail(&l->claims, status, t->fault_words);
-    lease_become(l, lease_unwanted(l, now), now);    /* an earlier copy may have been executed */
+    if (l->ask.sendings > 1)             /* an earlier copy may have been executed */
+      claims_fail(l, status, t->fault_words);
+    else
+      waiters_fail(&l->claims, status, t->fault_words);
+    lease_become(l, lease_unwanted(l, now), now);
     return;
   case CALL_RELEASE:
     if (!is_releasing(l, c))
@@ -395,7 +398,7 @@ static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *e
   } else if (l != NULL) {
     refuse_name(l, c, fault, now);
   }
-  return LOCK_FINE;
+  return fault == RESP_FAULT_NO_PRIMARY ? LOCK_NO_PRIMARY : LOCK_FINE;
 }
 
 /* The request was redirected to this server, which cannot execute it, and its link is

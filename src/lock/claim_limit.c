@@ -128,12 +128,20 @@ static bool has_reason(const route *r)
   return !route_is_usable(r) && (r->down_words[0] != 0 || r->down_why != DIBS_ERR_UNREACHABLE);
 }
 
+/* The ask of this claim may have been executed, and its reply is lost. */
+static bool is_in_doubt(const claim *c)
+{
+  const lease *l = lease_of_claim(c);
+
+  return is_at(c, LEASE_CONFIRMING) ||
+         (l->state == LEASE_ASKING && l->ask.sendings > 0 && !is_known_busy(l));
+}
+
 static void waiting_is_over(claim *c, instant now)
 {
   lease *l = lease_of_claim(c);
   const route *r = l->route;
-  bool was_sent = is_at(c, LEASE_CONFIRMING) ||
-                  (l->state == LEASE_ASKING && l->ask.sendings > 0 && !is_known_busy(l));
+  bool was_sent = is_in_doubt(c);
 
   if (has_reason(r))
     claim_fail(c, was_sent ? DIBS_UNKNOWN : r->down_why, r->down_words);
@@ -147,6 +155,18 @@ static void waiting_is_over(claim *c, instant now)
     fail_without_reply(c, DIBS_ERR_UNREACHABLE, now);
   else
     claim_fail(c, DIBS_TIMED_OUT, busy_words(l));
+}
+
+void claims_fail(lease *l, dibs_status status, const char *words)
+{
+  bool is_asking = l->state == LEASE_ASKING;
+  claim *c = l->claims.waiting;
+  dibs_status first = c != NULL && is_in_doubt(c) ? DIBS_UNKNOWN : status;
+
+  if (c == NULL)
+    return;
+  claim_fail(c, first, words);
+  waiters_fail(&l->claims, is_asking ? first : status, words);
 }
 
 void claims_arm(lease *l, instant now)

@@ -133,6 +133,7 @@ int64_t lock_server_us(const lock_table *t, instant now);
 typedef enum lock_verdict {
   LOCK_FINE, LOCK_READ_ONLY, LOCK_BROKEN,
   LOCK_MOVED,               /* MOVED, CLUSTERDOWN: read the slots again */
+  LOCK_NO_PRIMARY,          /* MASTERDOWN: look for the primary */
   LOCK_ASK                  /* lock_redirect(): which slot is moving, and its target */
 } lock_verdict;
 lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at,

@@ -186,7 +186,7 @@ void lock_fail_if_final(lock_table *t, size_t number, instant now)
     next = l->next;
     if (l->route != r)
       continue;
-    waiters_fail(&l->claims, r->down_why, r->down_words);
+    claims_fail(l, r->down_why, r->down_words);
     lease_become(l, lease_unwanted(l, now), now);
   }
 }

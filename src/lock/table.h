@@ -321,6 +321,8 @@ void claim_arm(claim *c, instant now);    /* sets the timer of a waiting claim *
 instant claim_ends_at(const claim *c);    /* what was set */
 void claim_timer(claim *c, instant now);
 void claims_arm(lease *l, instant now);   /* those of all waiting claims */
+/* A fault ends all that wait: DIBS_UNKNOWN where an ask without a reply may have been executed. */
+void claims_fail(lease *l, dibs_status status, const char *words);
 /* Ends tries as soon as it is known that another claim of this client, or another client, has the
  * name. Until then they wait: a waiter is not a holder. */
 void tries_end(lease *l, instant now);

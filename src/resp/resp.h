@@ -74,7 +74,9 @@ typedef enum resp_fault {
   RESP_FAULT_NO_SCRIPT,    /* send the script's text */
   RESP_FAULT_NO_COMMAND,   /* renamed, or unknown to this server */
   RESP_FAULT_NO_FUNCTION,  /* the function library is missing, or of another version */
-  RESP_FAULT_LATER,        /* LOADING BUSY TRYAGAIN MASTERDOWN: ask again later */
+  RESP_FAULT_LATER,        /* LOADING BUSY TRYAGAIN: ask again later */
+  RESP_FAULT_NO_PRIMARY,   /* MASTERDOWN: a replica that cannot reach its primary; another server
+                              may be the primary now */
   RESP_FAULT_MOVED,        /* MOVED: another node has this slot */
   RESP_FAULT_ASK,          /* ASK: this key is being moved to another node */
   RESP_FAULT_NO_SLOT,      /* CLUSTERDOWN: no node serves this slot now */

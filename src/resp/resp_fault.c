@@ -18,7 +18,7 @@ static const meaning meanings[] = {
   { "LOADING", RESP_FAULT_LATER },
   { "BUSY", RESP_FAULT_LATER },
   { "TRYAGAIN", RESP_FAULT_LATER },
-  { "MASTERDOWN", RESP_FAULT_LATER },
+  { "MASTERDOWN", RESP_FAULT_NO_PRIMARY },
   { "CLUSTERDOWN", RESP_FAULT_NO_SLOT },
   { "MOVED", RESP_FAULT_MOVED },
   { "ASK", RESP_FAULT_ASK },
@@ -138,6 +138,7 @@ static const struct consequence { dibs_status status; bool passes; } consequence
   [RESP_FAULT_NO_COMMAND] = { DIBS_ERR_UNSUPPORTED, false },
   [RESP_FAULT_NO_FUNCTION] = { DIBS_ERR_REFUSED, false },
   [RESP_FAULT_LATER] = { DIBS_ERR_UNREACHABLE, true },
+  [RESP_FAULT_NO_PRIMARY] = { DIBS_ERR_UNREACHABLE, true },
   [RESP_FAULT_MOVED] = { DIBS_ERR_CONFIG, false },     /* without a slot map to follow it */
   [RESP_FAULT_ASK] = { DIBS_ERR_CONFIG, false },
   [RESP_FAULT_NO_SLOT] = { DIBS_ERR_UNREACHABLE, true },

@@ -118,6 +118,64 @@ TEST(a_second_lost_copy_does_not_lengthen_that)
   ends_in_doubt(p);
 }
 
+/* The refusal is about the second copy only. */
+TEST(a_change_without_a_reply_that_is_refused_later_is_in_doubt)
+{
+  static const char *const refusals[] = {
+    "-NOPERM this user has no permissions to run the 'evalsha' command",
+    "-READONLY You can't write against a read only replica.",
+  };
+
+  for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+    for (size_t k = 0; k < sizeof(refusals) / sizeof(refusals[0]); k++) {
+      any_op a;
+      struct peer *p = lost(&a, &changes[i], HOUR, 1);
+
+      peer_connect(p, 0);
+      peer_serve(p, changes[i].command, "%s", refusals[k]);
+      peer_expect_told(p, "over a DIBS_UNKNOWN");
+      peer_free(p);
+    }
+}
+
+TEST(a_change_without_a_reply_whose_client_is_not_admitted_any_more_is_in_doubt)
+{
+  for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    any_op a;
+    struct peer *p = sent(&a, &changes[i], HOUR);
+
+    engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
+    peer_advance_ms(p, 0);
+    peer_expect_told(p, "over a DIBS_UNKNOWN");
+    peer_free(p);
+  }
+}
+
+TEST(what_was_refused_alone_has_the_status_of_the_refusal)
+{
+  any_op a;
+  struct peer *p = sent(&a, &changes[1], HOUR);
+
+  peer_answer(p, "-NOPERM this user has no permissions to run the 'evalsha' command");
+  peer_expect_told(p, "over a DIBS_ERR_DENIED");
+  peer_free(p);
+}
+
+TEST(a_replica_that_refuses_a_change_is_left)
+{
+  any_op a, b;
+  struct peer *p = sent(&a, &changes[1], HOUR);
+
+  peer_answer(p, "-READONLY You can't write against a read only replica.");
+  peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
+  fill(&b, changes[1].row);
+  b.op.give_up_at = instant_add(peer_now(p), SPAN_MS(HOUR));
+  peer_run(p, "b", &b.op);
+  peer_advance_ms(p, 100);
+  assert_true(peer_wants(p, 0));
+  peer_free(p);
+}
+
 TEST(what_was_only_refused_has_its_whole_limit)
 {
   any_op a;

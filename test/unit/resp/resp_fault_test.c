@@ -28,7 +28,7 @@ TEST(the_first_word_says_what_it_is)
       RESP_FAULT_LATER },
     { "TRYAGAIN Multiple keys request during rehashing of slot", RESP_FAULT_LATER },
     { "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
-      RESP_FAULT_LATER },
+      RESP_FAULT_NO_PRIMARY },
     { "CLUSTERDOWN The cluster is down", RESP_FAULT_NO_SLOT },
     { "MOVED 3999 127.0.0.1:6381", RESP_FAULT_MOVED },
     { "ASK 3999 127.0.0.1:6381", RESP_FAULT_ASK },
