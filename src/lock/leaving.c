@@ -86,7 +86,7 @@ lease_state leave_timer(lease *l, instant now)
     timers_set(&l->table->timers, &l->poll, l->insist_until);
     return l->state;
   }
-  if (l->end_sendings > 0 && l->route->is_up)
+  if (l->state == LEASE_RELEASING && l->end_sendings > 0 && l->route->is_up)
     release_as_orphan(l);
   return leave_refused(l, DIBS_UNKNOWN, "the server has not confirmed in time");
 }

@@ -70,7 +70,7 @@ struct lease {
   bool is_redirected;            /* MOVED or ASK was answered, and not followed yet */
   unsigned redirects;            /* consecutive, since it last waited */
   unsigned attempts;             /* consecutive refusals, for back-off */
-  unsigned end_sendings;         /* of the release; from 2 as for an ask */
+  unsigned end_sendings;         /* RELEASING: of the release; from 2 as for an ask */
   channel *channel;              /* Cluster: the inbox of its tag, when it is needed */
   channel *side_channel;         /* a second one, shared by several names */
   lease *next_due, *next_renewal;
