@@ -248,7 +248,7 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
     if (instant_since(end, now).ns < length.ns / 4)
       return hold_confirm(l, &a->lease);
   }
-  next = hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, now, now);
+  next = hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, sent_at, now);
   /* Of several copies, each may say something else of lingering. */
   l->term.is_as_granted = a->is_short && l->ask.sendings == 1;
   return next;

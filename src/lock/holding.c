@@ -165,13 +165,14 @@ lease_state hold_not_ours(lease *l, instant now)
   return ask_begin(l, now);
 }
 
-static lease_state confirmed(lease *l, const renew_answer *a, instant end, instant now)
+static lease_state confirmed(lease *l, const renew_answer *a, instant end, instant sent_at,
+                             instant now)
 {
   lease_id id = l->term.id;
 
   if (!a->is_ours)
     return hold_not_ours(l, now);
-  return hold_granted(l, &id, end, l->term.ttl, a->waiters, false, now, now);
+  return hold_granted(l, &id, end, l->term.ttl, a->waiters, false, sent_at, now);
 }
 
 lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, instant now)
@@ -185,7 +186,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   l->term.must_confirm = false;
   l->attempts = 0;
   if (l->state == LEASE_CONFIRMING)
-    return confirmed(l, a, end, now);
+    return confirmed(l, a, end, sent_at, now);
   if (!a->is_ours) {
     t->backend.counts.renew_failed++;
     if (a->gone == RELEASE_UNTAKEN)

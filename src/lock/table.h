@@ -398,6 +398,7 @@ void hold_pass(lease *l, instant now);
 void hold_join(lease *l, instant now);    /* all waiting claims share the lease */
 
 /* ---- holding.c ---- */
+/* `since`: what its length counts from, for the first renewal. */
 lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span ttl,
                          uint64_t waiters, bool confirm, instant since, instant now);
 lease_state hold_confirm(lease *l, const lease_id *id);
