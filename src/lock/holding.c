@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #define LISTEN_AFTER SPAN_MS(500)    /* most holds are shorter, and cost no subscription */
+#define RETRY_MIN SPAN_MS(20)        /* of a renewal, near the end of the lease */
 
 instant hold_end(const lease *l)
 {
@@ -211,12 +212,32 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   return l->state;
 }
 
+/* The lease may be shorter than its ttl, which is what the next renewal asks for: an inner hold
+ * wants more, or the limit of a former hold has cut it. What is being confirmed is not held yet. */
+static span left_of(const lease *l, instant now)
+{
+  return l->state == LEASE_CONFIRMING ? l->term.ttl : instant_since(l->term.valid_until, now);
+}
+
+/* How long a renewal may be without a reply. */
+span hold_doubt_after(const lease *l, instant now)
+{
+  return span_min((span){ l->term.ttl.ns / 4 }, (span){ left_of(l, now).ns / 2 });
+}
+
+static span pause_after_failure(const lease *l, instant now)
+{
+  span left = span_max((span){ left_of(l, now).ns / 4 }, RETRY_MIN);
+
+  return span_max(span_min((span){ l->term.ttl.ns / 20 }, left), SPAN_MS(1));
+}
+
 /* One failure never ends the watchdog. The reason is for the program, and for the loss. */
 void hold_renew_failed(lease *l, const char *words, instant now)
 {
   lock_table *t = l->table;
-  span twentieth = span_max((span){ l->term.ttl.ns / 20 }, SPAN_MS(1));
-  span jittered = random_span(&t->random, (span){ twentieth.ns / 2 }, twentieth);
+  span pause = pause_after_failure(l, now);
+  span jittered = random_span(&t->random, (span){ pause.ns / 2 }, pause);
 
   l->renewing_at = NULL;
   t->backend.counts.renew_failed++;

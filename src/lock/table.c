@@ -91,7 +91,7 @@ static void lease_renew_timer(lease *l, instant now)
     return;
   }
   if (l->renewing_at != NULL) {
-    /* No reply for a quarter of the ttl: the connection is doubtful. */
+    /* No reply for hold_doubt_after(): the connection is doubtful. */
     hold_suspect(l);
     l->renewing_at->link_is_doubtful = true;
     (void)now;

@@ -409,6 +409,7 @@ lease_state hold_lost(lease *l, dibs_status why, const char *words);
 lease_state hold_gone(lease *l);          /* the server says that it does not have it */
 void hold_suspect(lease *l);
 void hold_set_deadline(lease *l);
+span hold_doubt_after(const lease *l, instant now);   /* a renewal that is sent now */
 lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, instant now);
 /* `words`: why; of a server its own. */
 void hold_renew_failed(lease *l, const char *words, instant now);

@@ -46,4 +46,45 @@ TEST(a_confirmation_whose_reply_was_slow_counts_for_the_next_renewal)
   peer_free(p);
 }
 
+/* The outer hold has a second, and the inner one asks for half a minute. */
+static struct peer *short_with_a_long_inner_one(void)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 1000, .owner = "x" });
+
+  peer_advance_ms(p, 100);
+  peer_lock(p, "b", (struct wish){ .ttl_ms = 30000, .owner = "x" });
+  peer_expect_told(p, "granted b");
+  peer_expect(p, "renew " A ":1:60");
+  return p;
+}
+
+TEST(a_short_lease_with_a_longer_inner_hold_is_renewed_again_soon_after_a_refusal)
+{
+  struct peer *p = short_with_a_long_inner_one();
+
+  peer_answer(p, "-BUSY Redis is busy running a script");
+  peer_expect_told(p, "suspect a");
+  peer_expect_told(p, "suspect b");
+  peer_advance_ms(p, 250);
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_expect_told(p, "renewed b");
+  peer_free(p);
+}
+
+TEST(the_link_of_a_short_lease_with_a_longer_inner_hold_is_replaced_in_time)
+{
+  struct peer *p = short_with_a_long_inner_one();
+
+  peer_advance_ms(p, 450);
+  peer_expect_told(p, "suspect a");
+  peer_expect_told(p, "suspect b");
+  assert_true(peer_wants(p, 0));
+  peer_connect(p, 0);
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_expect_told(p, "renewed b");
+  peer_free(p);
+}
+
 RUN_TESTS(NULL, NULL)
