@@ -212,16 +212,18 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
 /* ---- other answers ---- */
 
 /* No clock made this token: releases the lease, and asks again without it. */
-static lease_state ask_granted_beyond(lease *l, const acquire_answer *a)
+static lease_state ask_granted_beyond(lease *l, const call *c, const acquire_answer *a)
 {
   l->term.id = a->lease;
   l->term.is_as_granted = false;
-  l->term.ttl = l->ask.ttl;
+  l->term.ttl = c->ttl;
   timers_clear(&l->table->timers, &l->poll);
   return LEASE_RELEASING;
 }
 
-static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_at, instant now)
+/* Of several copies, each may have another ttl: that of `c` was answered. */
+static lease_state ask_granted(lease *l, const call *c, const acquire_answer *a, instant sent_at,
+                               instant now)
 {
   int32_t ppm = l->table->settings.clock_rate_error_ppm;
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), ppm);
@@ -233,10 +235,10 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
   if (l->lock_kind != LOCK_FENCED && !token_is_possible(a->lease.token, a->server_us)) {
     token_warn(l->table, l, a->lease.token, now);
     if (!token_is_of_a_clock(a->lease.token))
-      return ask_granted_beyond(l, a);
+      return ask_granted_beyond(l, c, a);
   }
   if (lease_never_ends(l))
-    return hold_granted(l, &a->lease, INSTANT_NEVER, l->ask.ttl, 0, false, now, now);
+    return hold_granted(l, &a->lease, INSTANT_NEVER, c->ttl, 0, false, now, now);
   /* Granted to an earlier copy of this ask, or by a lost message: a watcher may have
    * counted since then, and the server's clock may have been set back. So the lease also
    * counts from the last copy that was not granted, or from the first copy. */
@@ -248,7 +250,7 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
     if (instant_since(end, now).ns < length.ns / 4)
       return hold_confirm(l, &a->lease);
   }
-  next = hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, sent_at, now);
+  next = hold_granted(l, &a->lease, end, c->ttl, 0, again, sent_at, now);
   /* Of several copies, each may say something else of lingering. */
   l->term.is_as_granted = a->is_short && l->ask.sendings == 1;
   return next;
@@ -385,7 +387,7 @@ lease_state ask_answered(lease *l, const call *c, const acquire_answer *a, insta
   switch (a->outcome) {
   case ACQUIRE_GRANTED:
   case ACQUIRE_AGAIN:
-    return ask_granted(l, a, sent_at, now);
+    return ask_granted(l, c, a, sent_at, now);
   case ACQUIRE_WAITING:
     return ask_waiting(l, a, sent_at, now);
   case ACQUIRE_BUSY:

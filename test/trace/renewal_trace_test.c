@@ -46,6 +46,28 @@ TEST(a_confirmation_whose_reply_was_slow_counts_for_the_next_renewal)
   peer_free(p);
 }
 
+/* "a" was asked for with a second, and "b" waits behind it with half a minute. The grant is that of
+ * the first copy. */
+TEST(a_grant_of_an_earlier_copy_with_a_shorter_ttl_is_renewed_at_once)
+{
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 1000 });
+  long long us;
+
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire " KEY " 1 w");
+  us = peer_server_us(p);
+  peer_lock(p, "b", (struct wish){ .ttl_ms = 30000 });
+  peer_advance_ms(p, 1);
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_message(p, "grant " A ":1:55 1000 0 n");       /* without a nonce: it asks again */
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[1 %lld 1000 60]", us);
+  peer_expect_told(p, "granted b");
+  peer_expect(p, "renew " A ":1:60");
+  peer_free(p);
+}
+
 /* The outer hold has a second, and the inner one asks for half a minute. */
 static struct peer *short_with_a_long_inner_one(void)
 {
