@@ -61,7 +61,8 @@ typedef void (*dibs_lost_callback)(dibs_hold *hold, const dibs_loss *loss, void 
 /* What on_change reports. Since 0.6 */
 typedef enum dibs_change {
   DIBS_CHANGE_SUSPECT = 1,   /* a renewal is overdue or was refused, or the link is down */
-  DIBS_CHANGE_HELD = 2,      /* renewed after SUSPECT or ENDS_SOON */
+  DIBS_CHANGE_HELD = 2,      /* renewed after SUSPECT or ENDS_SOON; DIBS_LOCK_FIXED: its server
+                                has confirmed it */
   DIBS_CHANGE_ENDS_SOON = 3, /* warn_ms or less are left: renewals do not come through, or
                                 DIBS_LOCK_FIXED or max_hold_ms ends it */
   DIBS_CHANGE_LOST = 4       /* as on_lost */

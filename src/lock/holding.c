@@ -181,7 +181,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   lock_table *t = l->table;
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), t->settings.clock_rate_error_ppm);
   instant former_end = hold_end(l);
-  bool is_regular = !l->term.must_confirm;
+  bool is_regular = !l->term.must_confirm, was_suspect = l->term.is_suspect;
 
   l->renewing_at = NULL;
   l->term.must_confirm = false;
@@ -207,7 +207,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
     return park_revoked(l);
   hold_set_deadline(l);
   schedule_renewal(l, sent_at, now);
-  if (!l->term.is_fixed || instant_before(former_end, hold_end(l)))
+  if (!l->term.is_fixed || was_suspect || instant_before(former_end, hold_end(l)))
     holders_report(&l->claims, LOCK_RENEWED);
   return l->state;
 }

@@ -46,7 +46,9 @@ void lease_ask_again(lease *l)
 {
   if (lease_is_in(l, STATES_RENEWED)) {
     l->renewing_at = NULL;
-    if (!l->term.is_fixed || l->term.must_confirm || l->is_downgrading)
+    if (l->term.is_fixed && l->term.is_suspect)
+      hold_check(l);
+    else if (!l->term.is_fixed || l->term.must_confirm || l->is_downgrading)
       lease_renewal_due(l);
     if (l->term.raise_to != 0)
       lease_due(l);

@@ -290,17 +290,6 @@ TEST(a_fixed_lease_is_never_renewed)
   peer_free(p);
 }
 
-TEST(a_fixed_lease_is_not_renewed_when_the_connection_comes_back)
-{
-  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
-
-  peer_break(p, 0);
-  peer_advance_ms(p, 1);
-  peer_connect(p, 0);
-  peer_expect_nothing(p);
-  peer_free(p);
-}
-
 TEST(a_new_connection_renews_at_once)
 {
   struct peer *p = peer_held((struct wish){ 0 });

@@ -109,4 +109,44 @@ TEST(the_link_of_a_short_lease_with_a_longer_inner_hold_is_replaced_in_time)
   peer_free(p);
 }
 
+/* ---- fixed leases, whose end does not move ---- */
+
+static struct peer *fixed_and_reconnected(void)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
+
+  peer_advance_ms(p, 100);
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_advance_ms(p, 1);
+  peer_connect(p, 0);
+  peer_expect(p, "renew " A ":1:60");
+  return p;
+}
+
+TEST(a_fixed_lease_is_known_again_with_a_new_connection_and_ends_when_it_did)
+{
+  struct peer *p = fixed_and_reconnected();
+  int64_t valid_ms = peer_valid_ms(p, "a");
+
+  peer_answer(p, "[%lld 0 2899]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  assert_int_equal(peer_valid_ms(p, "a"), valid_ms);
+  peer_advance_ms(p, valid_ms - 6);
+  peer_expect_told_nothing(p);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 2);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+TEST(a_fixed_lease_that_its_server_forgot_is_lost_with_the_new_connection)
+{
+  struct peer *p = fixed_and_reconnected();
+
+  peer_answer(p, "[%lld -1 2]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
 RUN_TESTS(NULL, NULL)
