@@ -295,11 +295,17 @@ bool wire_renews_nothing(const lease *l)
   return lease_never_ends(l) || (l->term.is_fixed && !l->term.must_confirm);
 }
 
+/* The limit of its holders cuts it. A margin longer, so that they have it until then; the end of a
+ * fixed lease does not move. */
 static span renewal_ttl(const lease *l, instant now)
 {
+  span ttl = l->term.ttl, left = span_min(ttl, instant_since(l->term.limit, now));
+
   if (wire_renews_nothing(l))
     return (span){ 0 };
-  return span_min(l->term.ttl, instant_since(l->term.limit, now));
+  if (!l->term.is_fixed)
+    left.ns += lease_margin(ttl, l->table->settings.clock_rate_error_ppm).ns;
+  return span_min(ttl, left);
 }
 
 static bool shared_renew(const route *r, request *out, lease *const *names, size_t count,

@@ -98,6 +98,8 @@ const char *peer_last_command(const struct peer *p);         /* that was expecte
  * "7", text "'words", status "+OK", error "-ERR ...", "nothing", array "[1 2 'x]"; %-conversions
  * as printf. */
 void peer_answer(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The newest renewal gets what it asks for. */
+void peer_renew(struct peer *p);
 /* The next command must be `pattern`, and then peer_answer(). */
 #define peer_serve(p, pattern, ...) (peer_expect((p), (pattern)), peer_answer((p), __VA_ARGS__))
 /* On a channel of observers. */

@@ -41,6 +41,7 @@ struct peer {
   bool holds_channels, forbids_channels, forbids_inbox;
   const char *inbox_refusal;
   char last_command[1024];
+  int64_t renewal_ms;         /* what the newest renewal asks for */
   char held_channel[256];     /* asked for and not confirmed */
   int channels;               /* confirmed, besides the inbox */
   engine *engine;
@@ -81,6 +82,8 @@ const resp_node *peer_word(const resp_reply *r, size_t i);
 bool peer_is_word(const resp_reply *r, size_t i, const char *expected);
 /* One line for a script call: what the tests are about, without the times. */
 void peer_describe(const resp_reply *r, char *line, size_t size);
+/* What a renewal asks for, of its first lease; otherwise -1. */
+int64_t peer_renewal_of(const resp_reply *r);
 /* The bytes of an answer as tests write it: see peer_answer(). */
 size_t peer_encode(const char *words, char *out, size_t size);
 

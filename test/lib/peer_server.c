@@ -100,6 +100,8 @@ bool peer_read_commands(struct peer *p, int i)
       fed = true;
     } else {
       peer_describe(r, line, sizeof(line));
+      if (peer_renewal_of(r) >= 0)
+        p->renewal_ms = peer_renewal_of(r);
       peer_keep(p->commands, &p->command_count, line);
       peer_keep(p->owed, &p->owed_count, "");
     }
@@ -199,6 +201,11 @@ void peer_answer(struct peer *p, const char *format, ...)
   feed(p, 0, bytes, peer_encode(words, bytes, sizeof(bytes)));
   settle(p);
   peer_pull(p);
+}
+
+void peer_renew(struct peer *p)
+{
+  peer_answer(p, "[%lld 0 %lld]", peer_server_us(p), (long long)p->renewal_ms);
 }
 
 void peer_speak(struct peer *p, const char *channel, const char *words)

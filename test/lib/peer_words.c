@@ -154,6 +154,14 @@ void peer_describe(const resp_reply *r, char *line, size_t size)
       }
 }
 
+int64_t peer_renewal_of(const resp_reply *r)
+{
+  const char *verb = script_word(r);
+
+  return strcmp(verb, "renew") == 0 || strcmp(verb, "share_renew") == 0
+           ? strtoll(argument(r, 1), NULL, 10) : -1;
+}
+
 static size_t encode_array(const char **words, char *out, size_t size)
 {
   char body[4096] = "";

@@ -110,12 +110,26 @@ TEST(a_loss_of_a_silent_server_says_that_a_renewal_was_not_answered)
   peer_free(p);
 }
 
+/* A renewal gets no more than is left until the end. */
 TEST(an_end_that_was_set_is_the_reason_whatever_was_refused)
 {
-  struct peer *p = peer_held((struct wish){ .ttl_ms = TTL, .max_hold_ms = TTL - 100 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = TTL, .max_hold_ms = TTL });
 
+  peer_advance_to_command(p);
+  peer_expect(p, "renew*");
+  peer_renew(p);
+  peer_expect_told(p, "renewed a");
   refuse_until_lost(p, refusals[1]);
   assert_string_equal(peer_last_event(p), "\"n\": max_hold_ms is over");
+  peer_free(p);
+}
+
+TEST(an_end_that_was_set_is_not_the_reason_when_renewals_were_refused_before)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = TTL, .max_hold_ms = TTL + 500 });
+
+  refuse_until_lost(p, refusals[1]);
+  expect_in(peer_last_event(p), "\"n\": not renewed in time; ");
   peer_free(p);
 }
 
