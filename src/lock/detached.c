@@ -48,6 +48,7 @@ static detached *detached_new(lock_table *t, const lease *l, size_t size)
     return NULL;
   t->backend.counts.bytes += sizeof(*d) + size;
   d->lease = l->term.id;
+  d->has_note = l->note_is_set;
   d->size = size;
   memcpy(d->name, l->bytes, size);
   return d;
@@ -103,6 +104,7 @@ static bool mutex_remember(lock_table *t, const lease *l)
 
   if (d != NULL) {
     d->lease = l->term.id;     /* the former one has ended: the new lease came after it */
+    d->has_note = l->note_is_set;
     return true;
   }
   d = detached_new(t, l, l->size);
@@ -121,13 +123,15 @@ bool detached_remember(const lease *l)
   return l->kind == LEASE_MUTEX ? mutex_remember(l->table, l) : share_remember(l->table, l);
 }
 
-void detached_is_over(const lease *l, const lease_id *granted)
+void detached_is_over(lease *l, const lease_id *granted)
 {
   lock_table *t = l->table;
   detached *d = l->kind == LEASE_MUTEX ? mutex_of(t, l->bytes, l->size) : NULL;
 
-  if (d != NULL && granted->token > d->lease.token)
-    mutex_forget(t, d);
+  if (d == NULL || granted->token <= d->lease.token)
+    return;
+  l->note_is_set = l->note_is_set || d->has_note;
+  mutex_forget(t, d);
 }
 
 void detached_free(lock_table *t)

@@ -165,6 +165,7 @@ typedef struct detached {
   struct detached *next;         /* of shares: the newest first */
   lease_id lease;
   UT_hash_handle by_name;        /* of mutexes */
+  bool has_note;
   size_t size;
   char name[];
 } detached;
@@ -213,8 +214,8 @@ struct lock_table {
 
 /* ---- detached.c ---- */
 bool detached_remember(const lease *l);              /* as it is held now; false: no memory */
-/* A mutex has one lease at a time: the one before has ended. */
-void detached_is_over(const lease *l, const lease_id *granted);
+/* A mutex has one lease at a time: the one before has ended. Its note is to be removed. */
+void detached_is_over(lease *l, const lease_id *granted);
 const lease_id *detached_of(const lease *l);         /* of this mutex; NULL: none */
 bool is_detached(const lock_table *t, const lease_id *id, const char *name, size_t size);
 void detached_free(lock_table *t);
