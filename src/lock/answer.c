@@ -113,7 +113,8 @@ static lock_verdict answer_renew(lock_table *t, const call *c, instant sent_at,
       l->is_downgrading = false;
     if (c->renewals[i].is_still)
       a.remaining_ms = 0;                /* clients that watch the lease saw no renewal */
-    lease_become(l, hold_renewed(l, &a, sent_at, now), now);
+    lease_become(l, hold_renewed(l, &a, c->renewals[i].reports != l->term.reports, sent_at, now),
+                 now);
   }
   return LOCK_FINE;
 }

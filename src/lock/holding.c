@@ -176,7 +176,8 @@ static lease_state confirmed(lease *l, const renew_answer *a, instant end, insta
   return hold_granted(l, &id, end, l->term.ttl, a->waiters, false, sent_at, now);
 }
 
-lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, instant now)
+lease_state hold_renewed(lease *l, const renew_answer *a, bool is_older, instant sent_at,
+                         instant now)
 {
   lock_table *t = l->table;
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), t->settings.clock_rate_error_ppm);
@@ -184,7 +185,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   bool is_regular = !l->term.must_confirm, was_suspect = l->term.is_suspect;
 
   l->renewing_at = NULL;
-  l->term.must_confirm = false;
+  l->term.must_confirm = l->term.must_confirm && is_older;
   l->attempts = 0;
   if (l->state == LEASE_CONFIRMING)
     return confirmed(l, a, end, sent_at, now);
@@ -202,7 +203,9 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   holders_say(&l->claims, "");
   l->term.valid_until = instant_max(l->term.valid_until, end);
   l->term.waiters_elsewhere = a->waiters;
-  l->term.is_suspect = l->term.is_reported_broken = l->term.is_let_go = false;
+  l->term.is_suspect = false;
+  if (!is_older)
+    l->term.is_reported_broken = l->term.is_let_go = false;
   if (l->state == LEASE_PARKED && a->waiters > 0)
     return park_revoked(l);
   hold_set_deadline(l);

@@ -127,6 +127,12 @@ static bool is_lease_of(const lease *l, const lease_id *id)
 }
 
 /* The message may be wrong: a renewal shows the state of the lease. */
+static void reported_broken(lease *l)
+{
+  l->term.is_reported_broken = true;
+  l->term.reports++;
+}
+
 static void message_lost(lease *l, const inbox_message *m, instant now)
 {
   bool is_lease = is_lease_of(l, &m->lease);
@@ -136,13 +142,13 @@ static void message_lost(lease *l, const inbox_message *m, instant now)
   } else if (l->state == LEASE_HELD && is_lease) {
     if (!hints_take(l->table, HINT_ASK, now))
       return;
-    l->term.is_reported_broken = true;
+    reported_broken(l);
     hold_check(l);
   } else if (l->state == LEASE_ACKING && is_lease) {
-    l->term.is_reported_broken = true;
+    reported_broken(l);
     acks_renew(l);
   } else if (l->state == LEASE_CONFIRMING && is_lease) {
-    l->term.is_reported_broken = true;   /* the renewal may have been executed before the loss */
+    reported_broken(l);                  /* the renewal may have been executed before the loss */
   } else if (l->kind == LEASE_SHARED && l->state == LEASE_QUEUED && l->ask.number == m->lease.ask) {
     hinted(l, now);                    /* removed from the queue: ask the server why */
   }
@@ -151,8 +157,10 @@ static void message_lost(lease *l, const inbox_message *m, instant now)
 /* Only why the lease ends, if it does: the `lost` that follows has the lease renewed. */
 static void message_released(lease *l, const inbox_message *m)
 {
-  if (lease_is_in(l, STATES_LEASE) && is_lease_of(l, &m->lease))
-    l->term.is_let_go = true;
+  if (!lease_is_in(l, STATES_LEASE) || !is_lease_of(l, &m->lease))
+    return;
+  l->term.is_let_go = true;
+  l->term.reports++;
 }
 
 void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now)

@@ -49,6 +49,7 @@ typedef struct lease_term {
   instant limit;                 /* of the present holders: fixed, max_hold; otherwise never */
   uint64_t units;                /* of a shared lease */
   uint64_t waiters_elsewhere;
+  unsigned reports;              /* messages that it has ended: no earlier renewal denies them */
   bool is_fixed, is_suspect;
   bool is_named;                 /* its token was given out: not shared with other owners */
   bool must_confirm;             /* one renewal now, also for a fixed lease */

@@ -142,7 +142,13 @@ struct call {
   orphan *orphan;                  /* STRAY */
   span ttl;                      /* ACQUIRE */
   size_t count;                  /* RENEW */
-  struct { uint64_t lease_number; lease_id lease; char mode; bool is_still; } renewals[];
+  struct {
+    uint64_t lease_number;
+    lease_id lease;
+    unsigned reports;            /* that came before it was sent */
+    char mode;
+    bool is_still;
+  } renewals[];
 };
 
 enum { TIMER_POLL = HOLD_TIMER_CLAIM + 1, TIMER_RENEW, TIMER_DEADLINE, TIMER_WAIT_REPORT };
@@ -411,7 +417,9 @@ lease_state hold_gone(lease *l);          /* the server says that it does not ha
 void hold_suspect(lease *l);
 void hold_set_deadline(lease *l);
 span hold_doubt_after(const lease *l, instant now);   /* a renewal that is sent now */
-lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, instant now);
+/* `is_older`: it was sent before the last message that the lease has ended. */
+lease_state hold_renewed(lease *l, const renew_answer *a, bool is_older, instant sent_at,
+                         instant now);
 /* `words`: why; of a server its own. */
 void hold_renew_failed(lease *l, const char *words, instant now);
 /* `before`, and why it was not renewed the last time; nothing if it was. */

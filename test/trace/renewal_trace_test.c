@@ -149,4 +149,47 @@ TEST(a_fixed_lease_that_its_server_forgot_is_lost_with_the_new_connection)
   peer_free(p);
 }
 
+/* ---- a renewal on its way when a message says that the lease has ended ---- */
+
+static struct peer *renewing_and_listening(void)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  peer_advance_ms(p, 600);
+  peer_connect(p, 1);
+  peer_expect(p, "renew " A ":1:60");
+  peer_renew(p);
+  peer_expect_told(p, "renewed a");
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " A ":1:60");
+  return p;
+}
+
+TEST(a_reply_from_before_a_break_leaves_the_reason_of_the_loss)
+{
+  struct peer *p = renewing_and_listening();
+
+  peer_message(p, "lost " A ":1:60 n");
+  peer_expect(p, "renew " A ":1:60");
+  peer_renew(p);                         /* the first one */
+  peer_expect_told(p, "renewed a");
+  peer_answer(p, "[%lld -1 2]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST");
+  assert_non_null(strstr(peer_last_event(p), "others ended it"));
+  peer_free(p);
+}
+
+TEST(a_reply_from_before_a_release_by_token_leaves_the_reason_of_the_loss)
+{
+  struct peer *p = renewing_and_listening();
+
+  peer_message(p, "released " A ":1:60 n");
+  peer_renew(p);
+  peer_expect_told(p, "renewed a");
+  peer_message(p, "lost " A ":1:60 n");
+  peer_serve(p, "renew " A ":1:60", "[%lld -1 3]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST let go");
+  peer_free(p);
+}
+
 RUN_TESTS(NULL, NULL)
