@@ -74,7 +74,7 @@
   ROW(outcome, "How a request ended: `ok` (granted), `busy`, `timeout`, `cancelled`, `unknown`, " \
       "`error`") \
   ROW(end, "How a hold ended: `released` (also by its token), `lost` (no renewal in time, " \
-      "or a fixed lease was over), `taken` (another client has it, or it was broken)") \
+      "a fixed lease was over, or it was broken), `taken` (another client has it)") \
   ROW(cause, "The same without `released`") \
   ROW(result, "`ok`; `failed`: refused or not answered in time, tried again while there is time") \
   ROW(path, "`message` of the server, at once; `poll`: found later by asking again; `local`: " \
