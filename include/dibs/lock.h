@@ -362,7 +362,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
  * since, and when it is repeated; DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the
  * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token),
  * DIBS_ERR_UNSUPPORTED (as for dibs_token_renew()), the server's faults; DIBS_UNKNOWN (no reply in
- * time; repeat it). Blocks. Since 0.1 */
+ * time: repeat it; or a reply was lost, and the lease was gone when the library sent the request
+ * again: the first one released it, or it had ended before). After DIBS_UNKNOWN the DIBS_TAKEN or
+ * DIBS_LOST of a repeated call says no more than that the lease is gone. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_release(
   dibs_client *client, const char *token);
 

@@ -238,7 +238,9 @@ static bool break_encode(const protocol *n, request *out, const token_parts *p,
                                  estimate_us);
 }
 
-static dibs_status lease_ask(client_record *c, lease_encoder *encode, const token_parts *p)
+/* `ret_was_lost`: an earlier copy may have been executed. */
+static dibs_status lease_ask(client_record *c, lease_encoder *encode, const token_parts *p,
+                             bool *ret_was_lost)
 {
   release_answer answer;
   question q;
@@ -255,11 +257,26 @@ static dibs_status lease_ask(client_record *c, lease_encoder *encode, const toke
   status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script release");
+  *ret_was_lost = q.was_lost;
   question_deinit(&q);
   if (status == DIBS_OK && answer.outcome != RELEASE_DONE)
     status = gone_status(c, answer.outcome);
   request_deinit(&k);
   return status;
+}
+
+/* Not that the hold ended before: that would be a loss. Unlike dibs_release() it does not know
+ * whether the lease was valid when the first copy was sent. */
+static dibs_status token_release(client_record *c, const token_parts *p)
+{
+  bool was_lost = false;
+  dibs_status status = lease_ask(c, release_encode, p, &was_lost);
+
+  if (!was_lost || !dibs_status_is_lost(status))
+    return status;
+  return client_refuse(c, DIBS_UNKNOWN,
+                       "a reply was lost, and the release that was sent again found the "
+                       "lease gone: the first one released it, or it had ended before");
 }
 
 dibs_status dibs_token_release(dibs_client *client, const char *token)
@@ -272,7 +289,7 @@ dibs_status dibs_token_release(dibs_client *client, const char *token)
     return status;
   status = token_check(c, token, &p);
   if (status == DIBS_OK)
-    status = lease_ask(c, release_encode, &p);
+    status = token_release(c, &p);
   return client_end(c, status);
 }
 
@@ -298,6 +315,7 @@ dibs_status dibs_break(dibs_client *client, dibs_bytes name, const char *lease)
   token_parts p = { .count = 0 };
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
+  bool was_lost;                       /* that lease is gone in any case */
 
   if (status != DIBS_OK)
     return status;
@@ -305,6 +323,6 @@ dibs_status dibs_break(dibs_client *client, dibs_bytes name, const char *lease)
   if (status == DIBS_OK && c->servers.kind == DEPLOYMENT_QUORUM)
     status = quorum_break(c, &p, client_give_up_at(c));
   else if (status == DIBS_OK)
-    status = lease_ask(c, break_encode, &p);
+    status = lease_ask(c, break_encode, &p, &was_lost);
   return client_end(c, status);
 }

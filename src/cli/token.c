@@ -75,9 +75,13 @@ static int release_token(session *s, const void *data)
 {
   const release_arguments *a = data;
   dibs_status status = dibs_token_release(s->client, a->line.operands[0]);
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (dibs_status_is_lost(status))
     return gone(&a->line, status);
+  /* No reply, or none to the first copy, and the lease is gone. */
+  if (status == DIBS_UNKNOWN && dibs_client_error(s->client, 0, &error) == DIBS_OK)
+    return session_report(&error, "release", NULL);
   return status == DIBS_OK ? CODE_OK : token_fault(s, status, "release");
 }
 

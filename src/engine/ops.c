@@ -59,7 +59,7 @@ void op_effect(engine *e, ask *a, effect *ret)
     status = DIBS_ERR_UNREACHABLE;
   *ret = (effect){ .kind = has_reply ? EFFECT_ANSWERED : EFFECT_OP_OVER,
                    .context = a->op->context, .id = a->id, .status = status,
-                   .is_decided = a->is_decided, .reply = a->reply };
+                   .is_decided = a->is_decided, .was_lost = a->was_lost, .reply = a->reply };
   a->reply = NULL;
   ret->text = engine_words(e, a->words);
 }

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import time
 
@@ -48,6 +49,38 @@ def a_lease_that_ran_out_is_still_given_back_when_nobody_had_the_lock_since():
     token = dibs('acquire', '-t', '500ms', '--no-renew', 'late').out.strip()
     until(lambda: not is_held('late'), 'the lease ended', 3)
     equal(dibs('release', token).code, 0)
+
+
+class _LosesAReply(harness.Proxy):
+    """The first script is executed; its reply is lost, and the connection ends."""
+    victim = None
+
+    def _pump(self, a, b, delay):
+        try:
+            while data := a.recv(65536):
+                if a is self.victim:
+                    a.shutdown(socket.SHUT_RDWR)
+                    b.shutdown(socket.SHUT_RDWR)
+                    return
+                if self.victim is None and b'EVALSHA' in data:
+                    self.victim = b
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+def a_release_whose_reply_was_lost_says_nothing_of_a_loss():
+    equal(dibs('release', dibs('acquire', '--no-renew', 'known').out.strip()).code, 0)
+    token = dibs('acquire', '--no-renew', 'handed-over').out.strip()
+    waiter = start('run', 'handed-over', '--', 'cat', stdin=subprocess.PIPE)
+    until(lambda: 'handed-over' in dibs('status', '--waiting').out, 'it waits')
+    proxy = _LosesAReply(harness.server)
+    done = dibs('release', token, env={'DIBS_URL': proxy.url})
+    equal(done.code, 69, done)
+    contains(done.err, 'the first one released it, or it had ended before')
+    equal(finish(waiter).code, 0)
+    proxy.stop()
 
 
 def a_lease_that_another_followed_is_gone_though_the_lock_is_free():

@@ -156,6 +156,46 @@ TEST(a_repeated_token_release_spares_a_later_acquisition)
   assert_int_equal(dibs_release(second), DIBS_OK);
 }
 
+/* The first copy handed over to the waiter; so the lease had not ended before. */
+TEST(a_token_release_whose_answer_was_lost_takes_no_waiter_for_a_loss)
+{
+  live_needs_one_server();
+  char token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold = live_lock(far, "handed-over", 60000);
+  dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
+  dibs_error why = DIBS_ERROR_INIT;
+  struct live_ask ask;
+  uint64_t cuts;
+
+  live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
+  live_expect_ok(live_detach(hold));
+  live_ask_begin(&ask, far, "handed-over", &o);
+  live_expect_waiters(live_server, "handed-over", 1);
+  cuts = lose_next();
+  live_expect(near, dibs_token_release(near, token), DIBS_UNKNOWN);
+  expect_lost_since(cuts);
+  live_expect_ok(dibs_client_error(near, 0, &why));
+  assert_non_null(strstr(why.text, "found the lease gone"));
+  assert_int_equal(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)), DIBS_OK);
+}
+
+/* Of a share the server does not remember whether its lease was the last. */
+TEST(a_token_release_of_a_share_whose_answer_was_lost_says_no_loss)
+{
+  live_needs_one_server();
+  char token[DIBS_TOKEN_SIZE];
+  uint64_t cuts = test_proxy_counts(proxy).cuts;
+  dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
+  dibs_hold *hold;
+
+  live_expect_ok(dibs_acquire(far, DIBS_WRITE("share"), &o, &hold));
+  live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
+  live_expect_ok(live_detach(hold));
+  test_proxy_lose_reply_to(proxy, "EVAL\r");     /* the first use of this script */
+  live_expect(near, dibs_token_release(near, token), DIBS_UNKNOWN);
+  expect_lost_since(cuts);
+}
+
 TEST(a_renewal_whose_answer_was_lost_renews)
 {
   live_needs_one_server();
