@@ -230,13 +230,11 @@ static void ask_keep(ask *a, dibs_status status, const char *words)
 static void ask_redirected(engine *e, ask *a, const resp_node *error, const server *from,
                            instant now)
 {
-  redirect r = { .port = 0 };
-  server *s = NULL;
+  redirect r = { .port = 0 };            /* CLUSTERDOWN: so it stays */
+  server *s;
 
-  if (redirect_read(error->bytes, error->size, &r))
-    s = topology_redirect(e, &r, from, now);
-  else
-    topology_search(e, now);
+  (void)redirect_read(error->bytes, error->size, &r);
+  s = topology_redirect(e, &r, from, now);
   ask_keep(a, DIBS_ERR_UNREACHABLE, error->bytes);
   a->asking = r.is_ask ? s : NULL;
   a->try_at = s != NULL && a->attempts < 5 ? now : instant_add(now, SPAN_MS(50));

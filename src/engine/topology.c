@@ -280,6 +280,8 @@ server *topology_redirect(engine *e, const redirect *r, const server *from, inst
   server *s;
 
   if (e->topology.slots == NULL || r->port == 0) {
+    if (e->topology.slots != NULL)
+      finder_doubt(e->topology.finder);
     topology_search(e, now);
     return NULL;
   }

@@ -30,7 +30,7 @@ void topology_free(engine *e);
 void topology_search(engine *e, instant now);
 void topology_advance(engine *e, instant now);
 instant topology_deadline(const engine *e);
-/* MOVED, ASK from `from`: the server of the slot; NULL: unknown. */
+/* MOVED, ASK from `from`: the server of the slot; NULL: unknown. CLUSTERDOWN: `r` has no port. */
 server *topology_redirect(engine *e, const redirect *r, const server *from, instant now);
 void topology_probe_ready(engine *e, connection *c, instant now);
 void topology_probe_answer(engine *e, connection *c, const resp_reply *reply, instant now);

@@ -44,11 +44,6 @@ finder *finder_new(const memory *m, const deployment *d)
   f->kind = kind_of(d->kind);
   f->state = FINDER_IDLE;
   f->why = DIBS_ERR_UNREACHABLE;
-  if (d->kind == DEPLOYMENT_CLUSTER) {
-    f->slots = mem_zalloc(m, sizeof(*f->slots));
-    if (f->slots == NULL)
-      return finder_free(f);
-  }
   return finder_addresses_init(f) ? f : finder_free(f);
 }
 
@@ -59,16 +54,13 @@ static void results_forget(finder *f)
   if (f->has_found)
     server_url_deinit(&f->found);
   f->has_found = false;
-  if (f->has_slots)
-    slot_map_deinit(f->slots);
-  f->has_slots = false;
+  f->slots = finder_map_free(f, f->slots);
 }
 
 finder *finder_free(finder *f)
 {
   if (f != NULL) {
     results_forget(f);
-    mem_free(&f->memory, f->slots);
     finder_addresses_deinit(f);
     mem_free(&f->memory, f);
   }
@@ -394,7 +386,7 @@ const server_url *finder_take_primary(finder *f)
 
 const slot_map *finder_take_slots(finder *f)
 {
-  if (f->state != FINDER_FOUND || !f->has_slots)
+  if (f->state != FINDER_FOUND || f->slots == NULL)
     return NULL;
   f->state = FINDER_IDLE;
   return f->slots;

@@ -17,7 +17,7 @@
  * sentinels report the lower one: as many as they know of, and as reported the last epoch.
  * The owner checks ROLE when it logs in.
  * Cluster: CLUSTER SHARDS, else CLUSTER SLOTS, of any node. The first map that covers a
- * slot wins; a node without a name is the node that was asked.
+ * slot wins, see finder_doubt(); a node without a name is the node that was asked.
  *
  * If all other addresses have answered, 500 ms without news end the search. All these times
  * grow with the response time. */
@@ -66,6 +66,11 @@ const server_url *finder_take_primary(finder *f);
 const slot_map *finder_take_slots(finder *f);
 /* FINDER_NONE: the most specific status (AUTH before UNREACHABLE), and a message. */
 dibs_status finder_why(const finder *f, const char **ret_words);
+
+/* Cluster: the map that was taken last leads to a node that is cut off from the others, which
+ * answers CLUSTERDOWN. From the node that returned it a map is taken only when no other node
+ * has one, until that has been so. */
+void finder_doubt(finder *f);
 
 /* Adds a cluster node, to be asked if the seeds are unreachable: the owner reports the
  * servers that it knows. Copied. */

@@ -43,7 +43,7 @@ void finder_addresses_deinit(finder *f)
 static bool is_dispensable(const finder *f, const address *p)
 {
   return p->is_learned && p->guests == 0 && p != f->primary_address && p != f->ear
-    && p != f->last_secret
+    && p != f->last_secret && p != f->map_from
     && (f->state != FINDER_LOOKING || p->state == PLACE_NEW);
 }
 

@@ -51,6 +51,7 @@ typedef struct address {
   uint64_t learned_at;                /* orders the learned addresses */
   size_t guests;                      /* probes that borrow the URL */
   address_state state;
+  bool is_doubted;                    /* CLUSTER: its map led to a node that is cut off */
   bool hears;                         /* a sentinel that answered the last time */
   role_answer role;
   sentinel_answer sentinel;
@@ -106,11 +107,12 @@ struct finder {
   const address *primary_address;     /* REPLICATED: the address of `primary`; kept */
   server_url found;                   /* SENTINEL: storage of the result */
   bool has_found;
-  slot_map *slots;                    /* CLUSTER: storage of the result */
-  bool has_slots;
+  slot_map *slots;                    /* CLUSTER: the result; NULL: none yet */
 
   /* REPLICATED: the last primary that was chosen among servers that forbid ROLE. */
   const address *last_secret;
+  /* CLUSTER: what returned the last map. */
+  address *map_from;
   /* SENTINEL: the highest epoch of a result, and the number of voters at that time. */
   uint64_t believed_epoch;
   size_t believed_voters;
@@ -138,6 +140,11 @@ void finder_ear_renew(finder *f);
 bool finder_is_anybody_out(const finder *f);
 /* For people: host:port. */
 void finder_address_show(const address *p, text *out);
+
+/* ---- maps ---- */
+
+/* Returns NULL; NULL is allowed. */
+slot_map *finder_map_free(const finder *f, slot_map *map);
 
 /* ---- probes ---- */
 

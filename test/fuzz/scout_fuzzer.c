@@ -141,6 +141,7 @@ static void search_once(search *s)
   else
     FUZZ_CHECK(finder_why(s->finder, &words) < 0 && words[0] != 0);
   finder_unsubscribed(s->finder);
+  finder_doubt(s->finder);               /* its map comes last in the next search */
   FUZZ_CHECK(instant_is_never(finder_deadline(s->finder)));
 }
 

@@ -200,6 +200,29 @@ TEST(a_map_that_is_not_whole_is_asked_for_with_pauses)
   peers_free(f);
 }
 
+/* 1 and its replica 2 are cut off from the other nodes; 3 serves the slot of x by now. */
+static void two_are_cut_off(struct peers *f, int port, const resp_reply *r, char *out, size_t size)
+{
+  if (peers_says(r, 0, "CLUSTER"))
+    peers_slots(out, size, port == 3 ? 0 : 16300, 3);
+  else if (port == 3)
+    do_as_asked(f, r, out, size);
+  else
+    snprintf(out, size, "-CLUSTERDOWN The cluster is down\r\n");
+}
+
+/* The nodes of the URL answer first. */
+TEST(a_map_that_leads_to_a_node_which_is_cut_off_is_not_the_only_one)
+{
+  struct peers *f = peers_new("redis+cluster://h:1,h:2", two_are_cut_off);
+
+  peers_lock(f, "x", NULL);
+  peers_pass(f, 4000);
+  assert_string_equal(f->lines, "granted ");
+  assert_true(f->scripts[3] > 0);
+  peers_free(f);
+}
+
 static int border = 8000, second = 2;
 
 static void two_nodes(struct peers *f, int port, const resp_reply *r, char *out, size_t size)

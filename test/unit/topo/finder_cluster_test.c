@@ -189,6 +189,98 @@ TEST(a_new_search_finds_a_new_map)
   end(&f);
 }
 
+/* ---- a map that was wrong ---- */
+
+/* A search that ends with the map of this node: all slots are served at 10.0.0.1. */
+static void find(fixture *f, const char *where)
+{
+  search(f);
+  says(f, where, "[" SHARD("10.0.0.1") "]");
+  expect_map(f, "10.0.0.1", 6379, true);
+}
+
+TEST(the_map_of_a_node_that_was_wrong_is_taken_when_the_others_have_none)
+{
+  fixture f;
+
+  begin(&f, THREE);
+  find(&f, "h1:6379");
+  finder_doubt(f.finder);
+  search(&f);
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  expect_looking(&f);
+  says(&f, "h2:6379", "-LOADING wait");
+  expect_looking(&f);
+  breaks(&f, "h3:7000", DIBS_ERR_UNREACHABLE, "gone");
+  expect_map(&f, "10.0.0.1", 6379, true);
+  find(&f, "h1:6379");           /* no other was better: it is as good as they */
+  end(&f);
+}
+
+TEST(the_map_of_a_node_that_was_wrong_is_taken_when_the_others_are_silent)
+{
+  fixture f;
+
+  begin(&f, THREE);
+  find(&f, "h1:6379");
+  finder_doubt(f.finder);
+  search(&f);
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  pass(&f, 499);
+  expect_looking(&f);
+  pass(&f, 1);
+  expect_map(&f, "10.0.0.1", 6379, true);
+  end(&f);
+}
+
+TEST(the_map_of_another_node_is_better_than_of_one_that_was_wrong)
+{
+  fixture f;
+
+  begin(&f, THREE);
+  find(&f, "h1:6379");
+  finder_doubt(f.finder);
+  search(&f);
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  says(&f, "h2:6379", "[" SHARD("10.0.0.2") "]");
+  expect_map(&f, "10.0.0.2", 6379, true);
+  search(&f);                                /* and so in the next searches */
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  expect_looking(&f);
+  says(&f, "h3:7000", "[" SHARD("10.0.0.3") "]");
+  expect_map(&f, "10.0.0.3", 6379, true);
+  end(&f);
+}
+
+/* Two are cut off together: each map that was wrong is one less. */
+TEST(each_map_that_was_wrong_comes_last)
+{
+  fixture f;
+
+  begin(&f, THREE);
+  find(&f, "h1:6379");
+  finder_doubt(f.finder);
+  find(&f, "h2:6379");
+  finder_doubt(f.finder);
+  search(&f);
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  says(&f, "h2:6379", "[" SHARD("10.0.0.1") "]");
+  expect_looking(&f);
+  says(&f, "h3:7000", "[" SHARD("10.0.0.3") "]");
+  expect_map(&f, "10.0.0.3", 6379, true);
+  end(&f);
+}
+
+TEST(a_doubt_before_any_map_means_nothing)
+{
+  fixture f;
+
+  begin(&f, THREE);
+  finder_doubt(f.finder);
+  find(&f, "h1:6379");
+  end(&f);
+}
+
 static bool finds(failing_heap *heap, void *data)
 {
   bool is_found = false;
