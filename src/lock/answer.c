@@ -159,8 +159,7 @@ static lock_verdict answer_raise(const call *c, lease *l, const resp_reply *repl
   }
   l->term.raise_to = 0;
   l->term.id.token = c->token;
-  if (c->token > l->table->min_token)
-    l->table->min_token = c->token;
+  hold_remember_token(l, now);
   if (!park_renumbered(l))
     holders_raised(l);
   if (l->state == LEASE_RELEASING)

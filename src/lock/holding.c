@@ -38,23 +38,15 @@ static void schedule_renewal(lease *l, instant from, instant now)
   timers_set(&t->timers, &l->renew, instant_max(at, now));
 }
 
-/* A token that is far ahead counts for its own name only, not for other names. */
-static bool may_be_min_token(const lease *l, const lease_id *id, instant now)
-{
-  int64_t server_us = server_clock_at(&l->route->clock, now);
-
-  return server_us == 0 || token_is_possible(id->token, server_us);
-}
-
-/* The next grants are above it. */
-static void remember_token(lease *l, const lease_id *id, instant now)
+void hold_remember_token(lease *l, instant now)
 {
   lock_table *t = l->table;
+  uint64_t token = l->term.id.token;
 
-  if (l->lock_kind != LOCK_FENCED && id->token > t->min_token && may_be_min_token(l, id, now))
-    t->min_token = id->token;
-  if (l->lock_kind == LOCK_FENCED && token_is_of_a_clock(id->token))
-    fence_memory_add(&t->fences, l->bytes, l->size, id->token);
+  if (l->lock_kind != LOCK_FENCED)
+    token_raise_floor(&t->min_token, token, l->route, now);
+  else if (token_is_of_a_clock(token))
+    fence_memory_add(&t->fences, l->bytes, l->size, token);
 }
 
 lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span ttl,
@@ -81,7 +73,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   l->wait->watched.lease = (lease_id){ .token = 0 };
   timers_clear(&t->timers, &l->poll);
   hints_paid(t);
-  remember_token(l, id, now);
+  hold_remember_token(l, now);
 
   if (id->token <= l->ended_token || !instant_before(now, valid_until))
     return LEASE_RELEASING;              /* too late: release it, ask again */

@@ -128,6 +128,8 @@ int64_t lock_server_us_at(const lock_table *t, size_t r, instant at);
 void lock_wall_clock(lock_table *t, int64_t wall_us, instant now);
 /* The estimated time of route 0's server; 0: not known. */
 int64_t lock_server_us(const lock_table *t, instant now);
+/* `token` of that server becomes the floor of all names, unless it is lower or far ahead. */
+void lock_raise_floor(const lock_table *t, uint64_t *floor, uint64_t token, instant now);
 
 /* What the reply to a command requires of the connection, or of the slot map. */
 typedef enum lock_verdict {

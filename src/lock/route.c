@@ -213,6 +213,11 @@ int64_t lock_server_us(const lock_table *t, instant now)
   return t->route_count > 0 ? server_clock_at(&t->routes[0]->clock, now) : 0;
 }
 
+void lock_raise_floor(const lock_table *t, uint64_t *floor, uint64_t token, instant now)
+{
+  token_raise_floor(floor, token, t->routes[0], now);
+}
+
 void lock_wall_clock(lock_table *t, int64_t wall_us, instant now)
 {
   for (size_t i = 0; i < t->route_count; i++)

@@ -409,6 +409,8 @@ void hold_join(lease *l, instant now);    /* all waiting claims share the lease 
 lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span ttl,
                          uint64_t waiters, bool confirm, instant since, instant now);
 lease_state hold_confirm(lease *l, const lease_id *id);
+/* Of its lease: the next grants are above it. */
+void hold_remember_token(lease *l, instant now);
 void hold_check(lease *l);                /* renews now, also a fixed lease: it may be lost */
 lease_state hold_polls(lease *l, instant now);
 lease_state hold_forget(lease *l);        /* the lease continues without this client */
@@ -449,6 +451,8 @@ void hints_paid(lock_table *t);           /* a grant */
 bool hint_is_in_time(lease *l, instant now);
 /* At most an hour, the retention, ahead of the server's clock. */
 bool token_is_possible(uint64_t token, int64_t server_us);
+/* A floor for other names, too: one that is not possible at `r` counts for its own name only. */
+void token_raise_floor(uint64_t *floor, uint64_t token, const route *r, instant now);
 /* A clock can show it before the year 2112; scripts ignore other stored tokens. */
 bool token_is_of_a_clock(uint64_t token);
 /* Warns the program of a token that is not possible, at most once a minute. */

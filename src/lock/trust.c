@@ -69,6 +69,14 @@ bool token_is_possible(uint64_t token, int64_t server_us)
   return token <= (uint64_t)server_us + TOKEN_AHEAD_US;
 }
 
+void token_raise_floor(uint64_t *floor, uint64_t token, const route *r, instant now)
+{
+  int64_t server_us = server_clock_at(&r->clock, now);
+
+  if (token > *floor && (server_us == 0 || token_is_possible(token, server_us)))
+    *floor = token;
+}
+
 bool token_is_of_a_clock(uint64_t token)
 {
   return token < TOKEN_END;

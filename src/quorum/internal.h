@@ -121,7 +121,7 @@ struct quorum {
   lock_entry *entries;           /* uthash head */
   quorum_record *records;
   size_t record_count;
-  uint64_t seen;                 /* the highest token */
+  uint64_t seen;                 /* the highest token, but none far ahead */
   span pace;                     /* the usual reply time of servers */
   instant closing_until;
   char fault_words[128];

@@ -119,8 +119,7 @@ void member_raise(member_lease *m, uint64_t token, instant now)
   if (hold_raise(server_of(m)->front, m->id, token, now) != DIBS_OK)
     return;
   m->is_raising = m->was_raised = true;
-  if (token > m->record->quorum->seen)
-    m->record->quorum->seen = token;
+  lock_raise_floor(server_of(m)->table, &m->record->quorum->seen, token, now);
 }
 
 /* ---- events ---- */
@@ -136,8 +135,7 @@ static void granted(member_lease *m, const lock_event *e, instant now)
   m->waits = m->is_held_back = false;
   m->token = e->token;
   m->valid_until = e->valid_until;
-  if (m->token > r->quorum->seen)
-    r->quorum->seen = m->token;
+  lock_raise_floor(server_of(m)->table, &r->quorum->seen, m->token, now);
 
   switch (r->state) {
   case RECORD_ROUND:

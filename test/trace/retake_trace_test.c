@@ -274,6 +274,29 @@ TEST(a_higher_token_comes_while_half_of_the_fences_are_left)
   ends(p, RAISED);
 }
 
+/* The server's clock was set back by two hours. */
+TEST(a_higher_token_far_ahead_is_no_floor_for_other_names)
+{
+  struct peer *p = peer_queued((struct wish){ LINGERS });
+  long long token = peer_server_us(p) + 7200000000;
+  char words[64];
+
+  peer_advance_to_command(p);
+  peer_serve(p, "acquire " KEY " 1 w", "[1 %lld 3000 %lld]", peer_server_us(p), token);
+  (void)snprintf(words, sizeof(words), "token %lld", token);
+  peer_expect_warning(p, words);
+  peer_expect_told(p, "granted a");
+  id = peer_id(p, "a");
+  fence = peer_fence(p, "a");
+  (void)snprintf(words, sizeof(words), "raise " A ":1:%lld", token);
+  while (!peer_try_expect(p, words))
+    assert_true(park(p) && retake(p));
+  peer_answer(p, "1");
+  peer_lock(p, "other", (struct wish){ .name = "elsewhere" });
+  peer_expect(p, "acquire dibs:m:{elsewhere} 2 w");
+  peer_free(p);
+}
+
 TEST(without_it_the_last_fence_ends_the_lease)
 {
   struct peer *p = half_used();
