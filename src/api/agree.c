@@ -50,7 +50,7 @@ static bool time_ask(agreement *a)
   return is_asked;
 }
 
-static bool number_ask(agreement *a, int64_t server_us)
+static bool number_ask(agreement *a)
 {
   const client_record *c = a->claim->client;
   request k;
@@ -58,7 +58,7 @@ static bool number_ask(agreement *a, int64_t server_us)
 
   request_init(&k, &c->memory);
   (void)c->names.dialect->share_set(&c->names, &k, a->spec.name, a->spec.name_size,
-                                    SHARE_SET_IF_ABSENT, a->limit, server_us);
+                                    SHARE_SET_IF_ABSENT, a->limit, ESTIMATE_AT_SENDING);
   is_asked = ask(a, &k);
   request_deinit(&k);
   return is_asked;
@@ -106,10 +106,10 @@ static void number_read(agreement *a, const resp_reply *reply)
     go_on(a);
 }
 
-static void time_read(agreement *a, const resp_reply *reply)
+static void time_learnt(agreement *a)
 {
   a->has_time = true;
-  if (!number_ask(a, agreed_time_read(reply)))
+  if (!number_ask(a))
     fail(a->claim, &a->question.end);
 }
 
@@ -129,7 +129,7 @@ static void agreed(client_record *c, question *q)
   else if (a->has_time)
     number_read(a, reply);
   else
-    time_read(a, reply);
+    time_learnt(a);
   resp_reply_free(reply);
   if (a->is_open)
     return;

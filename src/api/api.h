@@ -284,16 +284,14 @@ void api_password(void *client, const char *file, password_place place, const ch
 /* ---- token.c ---- */
 dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us);
 
-/* ---- agreed_time.c ---- */
-/* The server's time, or 0 if this machine's clock disagrees: then the deadlines that a
- * script writes are in doubt (protocol.md 4, "over"). Blocks. */
-dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us);
+/* ---- server_time.c ---- */
+/* Asks for it, so that the estimate in the next request is of now: otherwise the deadlines that
+ * its script writes are in doubt (protocol.md 4, "over"). Blocks. */
+dibs_status client_learn_time(client_record *c, instant until);
 /* Whether this machine's clock agrees with the time in a reply that has just come. */
 bool client_agrees(int64_t server_us);
 /* TIME; without memory it is incomplete, which the question refuses. */
 void time_request(request *out);
-/* What a reply to it says; 0: no time, or one that this machine's clock disagrees with. */
-int64_t agreed_time_read(const resp_reply *reply);
 
 /* ---- inspect.c ---- */
 /* All its requests end at `until`. What is known of holders and waiters beside the reply to the

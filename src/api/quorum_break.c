@@ -75,7 +75,7 @@ static void break_all(client_record *c, const token_parts *p, const quorum_view 
       continue;
     request_init(&k, &c->memory);
     (void)c->names.dialect->break_lease(&c->names, &k, p->names[0].name, p->names[0].size,
-                                        &v->leases[i], 0);
+                                        &v->leases[i], ESTIMATE_AT_SENDING);
     question_ask_by(c, &qs[i], &k,
                     (sync_op){ .give_up_at = until, .is_pinned = true, .server = i });
     request_deinit(&k);

@@ -18,14 +18,13 @@ static dibs_status set_ask(client_record *c, const lock_call *call, share_set_wh
 {
   request k;
   question q;
-  int64_t us = 0;
-  dibs_status status = client_agreed_time(c, until, &us);
+  dibs_status status = client_learn_time(c, until);
 
   if (status != DIBS_OK)
     return status;
   request_init(&k, &c->memory);
   (void)c->names.dialect->share_set(&c->names, &k, call->spec.name, call->spec.name_size, what,
-                                    permits, us);
+                                    permits, ESTIMATE_AT_SENDING);
   status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !native_share_set_answer(q.reply, ret_done, ret_limit))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script share_set");

@@ -84,27 +84,27 @@ static dibs_status token_check(client_record *c, const char *token, token_parts 
 }
 
 static bool share_renew_encode(const client_record *c, request *out, const token_parts *p,
-                               int32_t ttl_ms, int64_t estimate_us)
+                               int32_t ttl_ms)
 {
   /* A token does not show the mode of its lease; 'w' keeps the mode. */
   share_renew_item item = { .name = p->names[0].name, .name_size = p->names[0].size,
                             .lease = &p->lease, .ttl_ms = ttl_ms, .mode = 'w',
                             .is_of_token = true };
 
-  return c->names.dialect->share_renew(&c->names, out, &item, 1, estimate_us);
+  return c->names.dialect->share_renew(&c->names, out, &item, 1, ESTIMATE_AT_SENDING);
 }
 
 static bool renew_encode(const client_record *c, request *out, const token_parts *p,
-                         int32_t ttl_ms, int64_t estimate_us)
+                         int32_t ttl_ms)
 {
   renew_item items[MANY_NAMES_MAX];
 
   if (p->kind == TOKEN_SHARE)
-    return share_renew_encode(c, out, p, ttl_ms, estimate_us);
+    return share_renew_encode(c, out, p, ttl_ms);
   for (size_t i = 0; i < p->count; i++)
     items[i] = (renew_item){ .name = p->names[i].name, .name_size = p->names[i].size,
                              .lease = &p->lease, .ttl_ms = ttl_ms };
-  return c->names.dialect->renew(&c->names, out, items, p->count, estimate_us);
+  return c->names.dialect->renew(&c->names, out, items, p->count, ESTIMATE_AT_SENDING);
 }
 
 /* A multi-lock is renewed only if all names are: when one has ended, all count as lost. */
@@ -124,14 +124,14 @@ static bool renew_answer_read(const resp_reply *r, size_t count, renew_answer *r
 }
 
 static dibs_status renew_ask(client_record *c, const token_parts *p, int32_t ttl_ms, instant until,
-                             int64_t estimate_us, renew_answer *ret_answer)
+                             renew_answer *ret_answer)
 {
   question q;
   request k;
   dibs_status status;
 
   request_init(&k, &c->memory);
-  (void)renew_encode(c, &k, p, ttl_ms, estimate_us);
+  (void)renew_encode(c, &k, p, ttl_ms);
   (void)request_limit(&k);
   status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !renew_answer_read(q.reply, p->count, ret_answer))
@@ -176,7 +176,6 @@ static dibs_status token_renew(client_record *c, const char *token, int32_t ttl_
 {
   token_parts p = { .count = 0 };
   renew_answer answer = { .is_ours = false };
-  int64_t estimate_us;
   instant until = client_give_up_at(c);
   dibs_status status = token_check(c, token, &p);
 
@@ -184,10 +183,10 @@ static dibs_status token_renew(client_record *c, const char *token, int32_t ttl_
     return status;
   if (ttl_ms < 100 || ttl_ms > DIBS_MS_MAX)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ttl_ms must be 100 to 2073600000");
-  status = client_agreed_time(c, until, &estimate_us);
+  status = client_learn_time(c, until);
   if (status == DIBS_OK) {
     keep_registration(c, &p, ttl_ms);
-    status = renew_ask(c, &p, ttl_ms, until, estimate_us, &answer);
+    status = renew_ask(c, &p, ttl_ms, until, &answer);
   }
   if (status != DIBS_OK)
     return status;
@@ -210,32 +209,29 @@ dibs_status dibs_token_renew(dibs_client *client, const char *token, int32_t ttl
   return client_end(c, status);
 }
 
-typedef bool lease_encoder(const protocol *n, request *out, const token_parts *p,
-                           int64_t estimate_us);
+typedef bool lease_encoder(const protocol *n, request *out, const token_parts *p);
 
-static bool release_encode(const protocol *n, request *out, const token_parts *p,
-                           int64_t estimate_us)
+static bool release_encode(const protocol *n, request *out, const token_parts *p)
 {
   const many_name *one = &p->names[0];
   share_ending e = { .name = one->name, .name_size = one->size, .lease = p->lease,
-                     .estimate_us = estimate_us };
+                     .estimate_us = ESTIMATE_AT_SENDING };
 
   switch (p->kind) {
   case TOKEN_LEASE:
-    return n->dialect->release(n, out, one->name, one->size, &p->lease, 0, estimate_us);
+    return n->dialect->release(n, out, one->name, one->size, &p->lease, 0, ESTIMATE_AT_SENDING);
   case TOKEN_SHARE:
     return n->dialect->share_release(n, out, &e);
   case TOKEN_MANY:
-    return native_many_release(n, out, p->names, p->count, &p->lease, estimate_us);
+    return native_many_release(n, out, p->names, p->count, &p->lease, ESTIMATE_AT_SENDING);
   }
   return false;
 }
 
-static bool break_encode(const protocol *n, request *out, const token_parts *p,
-                         int64_t estimate_us)
+static bool break_encode(const protocol *n, request *out, const token_parts *p)
 {
   return n->dialect->break_lease(n, out, p->names[0].name, p->names[0].size, &p->lease,
-                                 estimate_us);
+                                 ESTIMATE_AT_SENDING);
 }
 
 /* `ret_was_lost`: an earlier copy may have been executed. */
@@ -245,14 +241,13 @@ static dibs_status lease_ask(client_record *c, lease_encoder *encode, const toke
   release_answer answer;
   question q;
   request k;
-  int64_t us = 0;
   instant until = client_give_up_at(c);
-  dibs_status status = client_agreed_time(c, until, &us);
+  dibs_status status = client_learn_time(c, until);
 
   if (status != DIBS_OK)
     return status;
   request_init(&k, &c->memory);
-  (void)encode(&c->names, &k, p, us);
+  (void)encode(&c->names, &k, p);
   (void)request_limit(&k);
   status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))

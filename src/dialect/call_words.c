@@ -31,6 +31,14 @@ void put_time(request *out, int64_t us)
   put_uint(out, us > 0 ? (uint64_t)us : 0);
 }
 
+void put_estimate(request *out, int64_t us)
+{
+  if (us == ESTIMATE_AT_SENDING)
+    request_put_estimate(out);
+  else
+    put_time(out, us);
+}
+
 void put_lease(request *out, const lease_id *lease)
 {
   char bytes[LEASE_TEXT_SIZE];

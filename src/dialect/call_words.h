@@ -19,6 +19,8 @@ void put_text(request *out, const char *plain);
 void put_uint(request *out, uint64_t value);
 /* Server times are never negative; a negative one counts as 0. */
 void put_time(request *out, int64_t us);
+/* The same, or ESTIMATE_AT_SENDING. */
+void put_estimate(request *out, int64_t us);
 void put_lease(request *out, const lease_id *lease);
 void put_key(const protocol *n, request *out, const void *name, size_t size);
 /* The last key of a script that grants: the era, if there is one. */

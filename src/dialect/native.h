@@ -87,6 +87,9 @@ void native_client_key(const protocol *n, const char *client, text *out); /* <p>
 
 /* ---- calls: each fills a request; false: no memory ---- */
 
+/* As `estimate_us` of a request that waits to be sent: the sender writes the estimate. */
+#define ESTIMATE_AT_SENDING (-1)
+
 typedef struct acquire_call {
   const void *name; size_t name_size;
   uint64_t ask;

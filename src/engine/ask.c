@@ -150,7 +150,7 @@ void ask_send(engine *e, ask *a, instant now)
   s = ask_server(e, a);
   if (!server_is_ready(s))
     return;
-  ask_limit_set(e, a, s, now);
+  ask_times_set(e, a, s, now);
   if (!send_on(e, s->commands, a, now)) {
     a->try_at = instant_add(now, SPAN_MS(10));
     return;
@@ -291,6 +291,7 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
     resp_reply_free(reply);
     return;
   }
+  ask_time_learn(a, reply, from, now);
   resp_reply_free(a->reply);             /* an older one that was not read */
   a->reply = reply;
   ask_done(a, DIBS_OK, "");

@@ -100,7 +100,9 @@ void ask_without_reply(const engine *e, ask *a, dibs_status status, instant now)
 server *ask_server(const engine *e, const ask *a);      /* NULL: unknown */
 
 /* ---- limit.c ---- */
-void ask_limit_set(const engine *e, ask *a, const server *s, instant now);  /* before a sending */
+void ask_times_set(const engine *e, ask *a, const server *s, instant now);  /* before a sending */
+/* TIME is asked before a request with an estimate: the last answer may be from long ago. */
+void ask_time_learn(const ask *a, const resp_reply *reply, const server *from, instant now);
 /* The server refused it after its limit, but it is still wanted: it will be sent again. */
 void ask_was_late(const ask *a, const resp_node *error, const server *from, instant now);
 

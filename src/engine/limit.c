@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/limit.c - the limit that a request carries to the server: after it the server
- * executes nothing, because the caller has its result, or the request was sent again. */
+/* engine/limit.c - the times that a request carries to the server. Its limit: after it the server
+ * executes nothing, because the caller has its result, or the request was sent again. And the
+ * estimate of the server's time: a lease that is changed while that is wrong is in doubt. */
 #include "engine/internal.h"
 
 /* A wait that ends sends what undoes its request (rate_cancel, barrier_leave), so that its own
  * end, which may be only a millisecond away, needs no clock. */
-void ask_limit_set(const engine *e, ask *a, const server *s, instant now)
+void ask_times_set(const engine *e, ask *a, const server *s, instant now)
 {
   instant sent_again = instant_add(now, e->settings.command_timeout);
   instant last = a->observation != NULL ? INSTANT_NEVER : a->give_up_at;
@@ -13,6 +14,15 @@ void ask_limit_set(const engine *e, ask *a, const server *s, instant now)
   a->sent_at = now;
   if (a->command.has_limit)
     a->command.limit_us = lock_server_us_at(s->locks, s->route, instant_min(last, sent_again));
+  a->command.estimate_us = lock_server_us_trusted(s->locks, s->route, now);
+}
+
+void ask_time_learn(const ask *a, const resp_reply *reply, const server *from, instant now)
+{
+  int64_t server_us;
+
+  if (request_is_command(&a->command, "TIME") && resp_time(reply, &server_us))
+    lock_server_time(from->locks, from->route, server_us, a->sent_at, now);
 }
 
 /* If the server's clock is ahead of the estimate, that was wrong. Otherwise the request was

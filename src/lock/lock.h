@@ -125,6 +125,8 @@ dibs_status lock_link_why(const lock_table *t, size_t r, const char **ret_words)
 void lock_server_time(lock_table *t, size_t r, int64_t server_us, instant sent_at, instant now);
 /* The estimated time of the server of `r` at an instant; 0: not known. */
 int64_t lock_server_us_at(const lock_table *t, size_t r, instant at);
+/* The same, but 0 when it must not decide over a lease: server_clock.h. */
+int64_t lock_server_us_trusted(const lock_table *t, size_t r, instant now);
 void lock_wall_clock(lock_table *t, int64_t wall_us, instant now);
 /* The estimated time of route 0's server; 0: not known. */
 int64_t lock_server_us(const lock_table *t, instant now);

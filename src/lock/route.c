@@ -208,6 +208,11 @@ int64_t lock_server_us_at(const lock_table *t, size_t r, instant at)
   return server_clock_at(&route_at(t, r)->clock, at);
 }
 
+int64_t lock_server_us_trusted(const lock_table *t, size_t r, instant now)
+{
+  return server_clock_trusted_at(&route_at(t, r)->clock, now);
+}
+
 int64_t lock_server_us(const lock_table *t, instant now)
 {
   return t->route_count > 0 ? server_clock_at(&t->routes[0]->clock, now) : 0;

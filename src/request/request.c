@@ -34,7 +34,8 @@ void request_begin(request *r, const script *s)
   r->script = s;
   r->key_count = 0;
   r->carries_text = r->is_incomplete = r->has_limit = false;
-  r->limit_us = 0;
+  r->limit_us = r->estimate_us = 0;
+  r->estimate_at = 0;
 }
 
 void request_put(request *r, const void *bytes, size_t size)
@@ -85,6 +86,12 @@ bool request_limit(request *r)
   return !r->is_incomplete;
 }
 
+void request_put_estimate(request *r)
+{
+  request_put(r, "0", 1);
+  r->estimate_at = count_of(r);
+}
+
 bool request_copy(request *to, const request *from)
 {
   request_begin(to, from->script);
@@ -92,6 +99,8 @@ bool request_copy(request *to, const request *from)
   to->carries_text = from->carries_text;
   to->has_limit = from->has_limit;
   to->limit_us = from->limit_us;
+  to->estimate_at = from->estimate_at;
+  to->estimate_us = from->estimate_us;
   to->is_incomplete =
     from->is_incomplete ||
     !buffer_append(&to->sizes, buffer_bytes(&from->sizes), buffer_size(&from->sizes)) ||
@@ -181,6 +190,11 @@ static bool script_add(buffer *out, const request *r, bool by_function)
   return is_added && number_add(out, r->key_count);
 }
 
+static bool time_add(buffer *out, int64_t us)
+{
+  return number_add(out, us > 0 ? (uint64_t)us : 0);
+}
+
 static bool arguments_add(buffer *out, const request *r)
 {
   const char *at = buffer_bytes(&r->bytes);
@@ -188,16 +202,11 @@ static bool arguments_add(buffer *out, const request *r)
   for (size_t i = 0, count = count_of(r); i < count; i++) {
     size_t size = size_at(r, i);
 
-    if (!string_add(out, at, size))
+    if (i + 1 == r->estimate_at ? !time_add(out, r->estimate_us) : !string_add(out, at, size))
       return false;
     at += size;
   }
   return true;
-}
-
-static bool limit_add(buffer *out, const request *r)
-{
-  return number_add(out, r->limit_us > 0 ? (uint64_t)r->limit_us : 0);
 }
 
 bool request_render(const request *r, bool by_function, buffer *out)
@@ -210,7 +219,7 @@ bool request_render(const request *r, bool by_function, buffer *out)
   /* In one piece, where the arguments are small. */
   if (buffer_reserve(out, buffer_size(&r->bytes) + HEADER_SIZE * (count + 1)) &&
       header_add(out, '*', count) && (r->script == NULL || script_add(out, r, by_function)) &&
-      arguments_add(out, r) && (!r->has_limit || limit_add(out, r)))
+      arguments_add(out, r) && (!r->has_limit || time_add(out, r->limit_us)))
     return true;
   buffer_truncate(out, buffer_size(out) - before);
   return false;

@@ -18,6 +18,9 @@ typedef struct request {
   bool has_limit;           /* of a script: `limit_us` follows as the last argument */
   int64_t limit_us;         /* the server's time after which it does nothing; 0: none; the
                                sender sets it */
+  size_t estimate_at;       /* the argument, from 1, that is `estimate_us`; 0: none */
+  int64_t estimate_us;      /* the estimated time of the server, 0: not trusted; the sender
+                               sets it */
   buffer sizes;             /* size_t: of the keys and arguments; plain: of the name, too */
   buffer bytes;             /* of all of them */
 } request;
@@ -36,6 +39,8 @@ bool request_add(request *r, const resp_argument *arguments, size_t count);
 void request_keys_end(request *r);
 /* The script takes a limit (lua/shared/late.lua). false: it is incomplete. */
 bool request_limit(request *r);
+/* The next argument is an estimate of the server's time when the request is sent. */
+void request_put_estimate(request *r);
 bool request_copy(request *to, const request *from);
 
 static inline bool request_is_empty(const request *r) { return buffer_size(&r->sizes) == 0; }

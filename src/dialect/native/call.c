@@ -25,7 +25,7 @@ bool native_acquire(const protocol *n, request *out, const acquire_call *c)
   put_uint(out, (uint64_t)c->ttl_ms);
   put_time(out, c->until_us);
   put_uint(out, c->min_token);
-  put_time(out, c->estimate_us);
+  put_estimate(out, c->estimate_us);
   put_of(out, &t);
   /* Both are rare, and each argument costs the server time. */
   if (c->lingers || c->detached != NULL)
@@ -42,7 +42,7 @@ static bool call_with_lease(const protocol *n, request *out, const script *s,
   begin_with_era(n, out, s, name, name_size);
   put_lease(out, lease);
   put_place(n, out, name, name_size);
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   return !out->is_incomplete;
 }
 
@@ -111,7 +111,7 @@ bool native_cancel(const protocol *n, request *out, const void *name, size_t nam
   put_uint(out, ask);
   put_time(out, until_us);
   put_place(n, out, name, name_size);
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   if (detached != NULL)
     put_lease(out, detached);
   return !out->is_incomplete;
@@ -142,6 +142,6 @@ bool native_renew(const protocol *n, request *out, const renew_item *items, size
     put_lease(out, items[i].lease);
     put_time(out, items[i].ttl_ms);
   }
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   return !out->is_incomplete;
 }

@@ -129,7 +129,7 @@ bool native_many_acquire(const protocol *n, request *out, const many_call *c)
   put_uint(out, (uint64_t)c->ttl_ms);
   put_time(out, c->until_us);
   put_uint(out, c->min_token);
-  put_time(out, c->estimate_us);
+  put_estimate(out, c->estimate_us);
   put_of(out, &t);
   return names_end(&m, out);
 }
@@ -143,7 +143,7 @@ bool native_many_release(const protocol *n, request *out, const many_name *names
   begin(n, &m, out, &script_native_many_release);
   put_lease(out, lease);
   put_prefix(n, out);
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   return names_end(&m, out) && request_limit(out);
 }
 
@@ -159,7 +159,7 @@ bool native_many_cancel(const protocol *n, request *out, const many_name *names,
   put_uint(out, ask);
   put_time(out, until_us);
   put_prefix(n, out);
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   return names_end(&m, out);
 }
 

@@ -42,7 +42,7 @@ bool native_share_acquire(const protocol *n, request *out, const share_call *c)
   put_uint(out, (uint64_t)c->ttl_ms);
   put_time(out, c->until_us);
   put_uint(out, c->min_token);
-  put_time(out, c->estimate_us);
+  put_estimate(out, c->estimate_us);
   put_of(out, &what);
   put_of(out, &t);
   return !out->is_incomplete;
@@ -66,7 +66,7 @@ bool native_share_release(const protocol *n, request *out, const void *name,
   put_ask(out, lease->client, lease->ask);
   put_uint(out, lease->token);
   put_place(n, out, name, name_size);
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   put_time(out, until_us);
   return !out->is_incomplete;
 }
@@ -79,7 +79,7 @@ bool native_share_cancel(const protocol *n, request *out, const void *name,
   put_ask(out, n->client, ask);
   put_time(out, until_us);
   put_place(n, out, name, name_size);
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   return !out->is_incomplete;
 }
 
@@ -109,7 +109,7 @@ bool native_share_renew(const protocol *n, request *out, const share_renew_item 
     put_lease(out, items[i].lease);
     put_renewal(n, out, &items[i]);
   }
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   return !out->is_incomplete;
 }
 
@@ -120,7 +120,7 @@ bool native_share_set(const protocol *n, request *out, const void *name, size_t 
   put_text(out, share_set_words[what]);
   put_uint(out, permits);
   put_place(n, out, name, name_size);
-  put_time(out, estimate_us);
+  put_estimate(out, estimate_us);
   return request_limit(out);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/agreed_time.c - the server's time for scripts that src/lock does not send. */
+/* api/server_time.c - the server's time, asked before scripts that src/lock does not send. */
 #include "api/question.h"
 
 #include <stdlib.h>
@@ -16,14 +16,7 @@ void time_request(request *out)
   (void)request_command(out, words, 1);
 }
 
-int64_t agreed_time_read(const resp_reply *reply)
-{
-  int64_t us = 0;
-
-  return resp_time(reply, &us) && client_agrees(us) ? us : 0;
-}
-
-dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us)
+dibs_status client_learn_time(client_record *c, instant until)
 {
   question q;
   request time;
@@ -32,7 +25,6 @@ dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us)
   request_init(&time, &c->memory);
   time_request(&time);
   status = question_run_until(c, &q, &time, until);
-  *ret_us = status == DIBS_OK ? agreed_time_read(q.reply) : 0;
   question_deinit(&q);
   request_deinit(&time);
   return status;

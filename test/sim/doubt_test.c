@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* On a network with a round trip of 280 ms: what programs change by a token or from outside puts no
+ * lease in doubt. A try, which watches nothing, would be refused for an hour after a crash. */
+#include "tests.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <dibs/dibs.h>
+#include <dibs/sim.h>
+
+#include "expect.h"
+
+enum { ONE_WAY_US = 140000, TTL_MS = 600000 };
+
+static dibs_sim *sim;
+static char token[1200], lease[128];
+
+/* The last number of the lease that is stored: 2, in doubt. */
+static bool is_in_doubt(const char *command)
+{
+  const char *value = dibs_sim_server(sim, command), *flags = strrchr(value, ' ');
+
+  EXPECT(flags != NULL && flags[1] >= '0' && flags[1] <= '3');
+  return flags != NULL && ((flags[1] - '0') & 2) != 0;
+}
+
+static void take_and_detach(dibs_client *c, const dibs_target *target)
+{
+  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+  dibs_hold *hold = NULL;
+
+  o.ttl_ms = TTL_MS;
+  EXPECT(dibs_acquire(c, target, &o, &hold) == DIBS_OK);
+  EXPECT(dibs_hold_token(hold, token, sizeof(token)) == DIBS_OK);
+  EXPECT(dibs_hold_detach(hold) == DIBS_OK);
+}
+
+static void renews(void *data)
+{
+  const dibs_bytes both[] = { dibs_text("x"), dibs_text("y") };
+  dibs_client *c = NULL;
+
+  (void)data;
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCK("x"));
+  EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_OK);
+  EXPECT(!is_in_doubt("GET dibs:m:{x}"));
+  EXPECT(dibs_token_release(c, token) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCKS(both, 2));
+  EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_OK);
+  EXPECT(!is_in_doubt("GET dibs:m:{x}") && !is_in_doubt("GET dibs:m:{y}"));
+  c = dibs_close(c);
+}
+
+static void run(void (*program)(void *), void (*other)(void *))
+{
+  dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+  o.seed = 1;
+  o.delay_min_us = o.delay_max_us = ONE_WAY_US;
+  sim = dibs_sim_new(&o);
+  (void)dibs_sim_start(sim, "one", program, NULL);
+  if (other != NULL)
+    (void)dibs_sim_start(sim, "other", other, NULL);
+  assert_true(dibs_sim_run(sim, 60000));
+  if (dibs_sim_first_flaw(sim) != NULL)
+    fail_msg("%s", dibs_sim_first_flaw(sim));
+  sim = dibs_sim_free(sim);
+}
+
+TEST(a_renewal_by_token)
+{
+  run(renews, NULL);
+}
+
+/* The change is sent again, seconds after the time was read. */
+static void renews_again(void *data)
+{
+  dibs_sim_fault cut = { .kind = DIBS_SIM_CUT };
+  dibs_sim_fault refuse = { .kind = DIBS_SIM_REFUSE, .ms = 1500 };
+  dibs_client *c = NULL;
+
+  (void)data;
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCK("x"));
+  cut.at_us = refuse.at_us = dibs_sim_now_us(sim) + 5 * ONE_WAY_US / 2;    /* on its way */
+  EXPECT(dibs_sim_inject(sim, &cut) == DIBS_OK && dibs_sim_inject(sim, &refuse) == DIBS_OK);
+  EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_OK);
+  EXPECT(!is_in_doubt("GET dibs:m:{x}"));
+  c = dibs_close(c);
+}
+
+TEST(a_renewal_by_token_that_is_sent_again)
+{
+  run(renews_again, NULL);
+}
+
+static void takes_then_breaks(void *data)
+{
+  dibs_inspection *info = NULL;
+  dibs_client *c = NULL;
+
+  (void)data;
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCK("x"));
+  EXPECT(dibs_inspect(c, dibs_text("x"), &info) == DIBS_OK);
+  (void)snprintf(lease, sizeof(lease), "%s", info->lease);
+  info = dibs_inspection_free(info);
+  dibs_sim_sleep_ms(5000);
+  EXPECT(dibs_break(c, dibs_text("x"), lease) == DIBS_OK);
+  c = dibs_close(c);
+}
+
+static void takes_then_releases(void *data)
+{
+  dibs_client *c = NULL;
+
+  (void)data;
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCK("x"));
+  dibs_sim_sleep_ms(5000);
+  EXPECT(dibs_token_release(c, token) == DIBS_OK);
+  c = dibs_close(c);
+}
+
+static void waits(void *data)
+{
+  dibs_client *c = NULL;
+  dibs_hold *hold = NULL;
+
+  (void)data;
+  dibs_sim_sleep_ms(3000);
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
+  EXPECT(dibs_lock(c, "x", NULL, &hold) == DIBS_OK);
+  EXPECT(!is_in_doubt("HGET dibs:m:{x} s"));
+  c = dibs_close(c);
+}
+
+TEST(a_break_that_grants_to_a_waiter)
+{
+  run(takes_then_breaks, waits);
+}
+
+TEST(a_release_by_token_that_grants_to_a_waiter)
+{
+  run(takes_then_releases, waits);
+}
+
+RUN_TESTS(NULL, NULL)
