@@ -162,8 +162,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
  *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (of a
  *          quorum what is no exclusive lock, or one of Java: use a client of each server);
  *          DIBS_UNKNOWN (no reply in time,
-                          or the client has it at a majority of the servers again:
- *          repeat it); faults.
+                          or the client has it at a majority of the servers again, with those
+ *          that do not answer: repeat it); faults.
  * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
   dibs_client *client, dibs_bytes name, const char *lease);

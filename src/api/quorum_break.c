@@ -15,6 +15,7 @@ typedef struct quorum_view {
   inspect_answer *answer;                /* room for one */
   lease_id *leases;                      /* at each server; without a client: none of it */
   size_t servers, mine, others;          /* servers; with its lease; with that of another client */
+  size_t silent;                         /* without an answer: they may have its lease */
   bool is_there;                         /* the very lease that was named */
   bool is_shared;
   dibs_error refusal;                    /* of a break; DIBS_OK: none */
@@ -47,13 +48,13 @@ static dibs_status view_read(client_record *c, const token_parts *p, instant unt
   request_init(&k, &c->memory);
   (void)c->names.dialect->inspect(&c->names, &k, p->names[0].name, p->names[0].size);
   status = quorum_ask(c, &k, until, &qs, &count);
-  v->mine = v->others = 0;
+  v->mine = v->others = v->silent = 0;
   v->is_there = false;
   for (size_t i = 0; i < count && status == DIBS_OK; i++) {
     v->leases[i] = (lease_id){ .client = "" };
     if (qs[i].reply == NULL)
-      continue;
-    if (c->names.dialect->inspect_answer(qs[i].reply, v->answer))
+      v->silent++;
+    else if (c->names.dialect->inspect_answer(qs[i].reply, v->answer))
       view_add(v, i, &p->lease);
     else
       status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script inspect");
@@ -128,9 +129,9 @@ static dibs_status has_again(client_record *c, const quorum_view *v)
     return v->refusal.status;
   }
   return client_refuse_with(c, DIBS_UNKNOWN,
-                            "the client has the lock at %zu of %zu servers: it kept or repaired "
-                            "it, or took it again; look at the name, and repeat this if it is "
-                            "still held", v->mine, v->servers);
+                            "the client has the lock at %zu of %zu servers, and %zu did not "
+                            "answer: it kept or repaired it, or took it again; look at the name, "
+                            "and repeat this if it is still held", v->mine, v->servers, v->silent);
 }
 
 static dibs_status break_seen(client_record *c, const token_parts *p, instant until,
@@ -151,7 +152,7 @@ static dibs_status break_seen(client_record *c, const token_parts *p, instant un
   status = break_and_rest(c, p, v, until);
   if (status == DIBS_OK)
     status = view_read(c, p, until, v);
-  return status == DIBS_OK && v->mine > v->servers / 2 ? has_again(c, v) : status;
+  return status == DIBS_OK && v->mine + v->silent > v->servers / 2 ? has_again(c, v) : status;
 }
 
 dibs_status quorum_break(client_record *c, const token_parts *p, instant until)

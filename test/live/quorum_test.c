@@ -148,6 +148,22 @@ TEST(a_break_that_servers_refuse_says_why)
   live_expect_ok(dibs_release(hold));
 }
 
+/* With those that are silent now, where its leases were not broken, the holder has a majority. */
+TEST(a_break_counts_servers_that_do_not_answer_as_the_holders)
+{
+  dibs_hold *hold = live_lock(client, "stuck", LIVE_LONG_MS * 4);
+
+  for (int i = 0; i < SERVERS / 2; i++)
+    test_server_pause(test_quorum_server(servers, i));
+  lease_seen_by(other, "stuck");
+  (void)test_server_command(test_quorum_server(servers, SERVERS - 1), "ACL SETUSER default -set");
+  live_expect(other, dibs_break(other, dibs_text("stuck"), broken), DIBS_ERR_DENIED);
+  (void)test_server_command(test_quorum_server(servers, SERVERS - 1), "ACL SETUSER default +set");
+  for (int i = 0; i < SERVERS / 2; i++)
+    test_server_resume(test_quorum_server(servers, i));
+  (void)dibs_release(hold);              /* the server refused its renewal, too */
+}
+
 TEST(a_break_of_readers_is_refused)
 {
   dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
