@@ -29,7 +29,7 @@ if wanted <= free then
 end
 make_up_for_the_lost()
 live_on()
-local at, then_free, oldest = now, free, live(wanted - free)
+local at, then_free, oldest = now, room, live(wanted - room)
 for i = 1, #oldest, 2 do
   if then_free < wanted then
     then_free, at = then_free + permits_of(oldest[i]), tonumber(oldest[i + 1])

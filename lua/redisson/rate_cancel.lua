@@ -9,7 +9,7 @@ local at = redis.call('ZSCORE', permits_key, entry)
 if not at or at + interval <= now then
   return { 0 }
 end
-write_value(math.min(free + ARGV[1], rate))
+write_value(room + ARGV[1])
 remove_gone()
 redis.call('ZREM', permits_key, entry)
 return { 1 }

@@ -23,7 +23,7 @@ for i = 1, #oldest, 2 do
   end
 end
 if given > 0 then
-  write_value(math.min(free + given, rate))
+  write_value(room + given)
   for _, entry in ipairs(gone) do
     over[#over + 1] = entry
   end

@@ -329,7 +329,7 @@ TEST(clients_that_are_counted_by_themselves_have_keys_that_end)
   assert_int_equal(look_as(BERT).left, 1);
   assert_int_equal(look_as(CARL).left, 2);
   assert_true(redisson_uuid(world_native(w, ANNA)->client, uuid));
-  assert_string_equal(run("GET " VALUE ":%s", uuid), "0");
+  assert_string_equal(run("GET " VALUE ":%s", uuid), "-2");   /* whatever the rate is */
   assert_in_range(run_integer("PTTL " PERMITS ":%s", uuid), 5000, 6000);
   assert_in_range(run_integer("PTTL " VALUE ":%s", uuid), 5000, 6000);
   assert_int_equal(run_integer("EXISTS " VALUE " " PERMITS), 0);
@@ -461,8 +461,10 @@ TEST(a_rate_that_is_set_stays_unless_it_is_changed)
   assert_int_equal(available(), 2);
   c = setting(3, 2000, 'u');                     /* fewer than are taken already */
   assert_int_equal(set_as(&c), 1);
-  assert_string_equal(run("GET " VALUE), "0");
+  assert_string_equal(run("GET " VALUE), "-1");
+  assert_int_equal(available(), 0);
   assert_int_equal(wait_for(1), 2000);
+  assert_false(java_takes(1));
   c = setting(3, 2000, 's');
   assert_int_equal(set_as(&c), 1);
   assert_int_equal(run_integer("EXISTS " VALUE " " PERMITS), 0);
@@ -654,6 +656,60 @@ TEST(thousands_of_permits_are_counted_by_the_value)
   assert_int_equal(available(), 3000);
   assert_int_equal(wait_for(3000), 0);
   assert_int_equal(run_integer("ZCARD " PERMITS), 1);
+}
+
+/* More entries than are counted one by one, a rate that is changed meanwhile by Anna, and what
+ * Bert gets of it from an interval later on. */
+static void expect_a_changed_rate(uint64_t type, uint64_t before, uint64_t after)
+{
+  static struct granted all[4000];
+  rate_call c = setting(before, 1000, 'n');
+  int64_t sum = 0;
+  int count = 0;
+
+  c.type = type;
+  assert_int_equal(set_as(&c), 1);
+  for (int i = 0; i < 1600; i++) {
+    set_now(START_MS + 2 * i);
+    if (i == 600) {
+      c = setting(after, 1000, 'u');
+      c.type = type;
+      assert_int_equal(set_as(&c), 1);
+    }
+    if (ask_as(BERT, fresh_id(), 8).outcome == RATE_GRANTED && i >= 1100)
+      all[count++] = (struct granted){ now_ms, 8 };
+  }
+  expect_no_more_than((int)after, 1000, all, count);
+  for (int i = 0; i < count; i++)
+    sum += all[i].permits;
+  assert_in_range(sum, after - 8, after);
+}
+
+TEST(a_lowered_rate_is_that_of_clients_that_are_busy)
+{
+  expect_a_changed_rate(0, 3000, 1200);
+}
+
+TEST(a_lowered_rate_of_each_is_that_of_other_clients_that_are_busy)
+{
+  expect_a_changed_rate(1, 3000, 1200);
+}
+
+TEST(a_raised_rate_of_each_is_that_of_other_clients_at_once)
+{
+  rate_call c = setting(3000, 1000, 'n');
+
+  c.type = 1;
+  assert_int_equal(set_as(&c), 1);
+  for (int i = 0; i < 300; i++)
+    assert_int_equal(ask_as(BERT, fresh_id(), 10).outcome, RATE_GRANTED);
+  assert_int_equal(look_as(BERT).left, 0);
+  c = setting(4000, 1000, 'u');
+  c.type = 1;
+  assert_int_equal(set_as(&c), 1);
+  assert_int_equal(look_as(BERT).left, 1000);
+  assert_int_equal(ask_as(BERT, fresh_id(), 1000).outcome, RATE_GRANTED);
+  assert_int_equal(ask_as(BERT, fresh_id(), 1).outcome, RATE_LATER);
 }
 
 RUN_STAGE(stage_start, stage_stop, begin, NULL)

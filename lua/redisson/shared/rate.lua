@@ -5,7 +5,8 @@
 --      4 {N}:permits  5 {N}:permits:U; type 1, each client by itself, uses 3 and 5, else 2 and 4
 -- An entry of the zset is the request and, in its last 4 bytes, the number of permits; its score
 -- is the time of the grant, ms. It counts while now < score + interval. The value is the rate
--- minus the permits of counting entries.
+-- minus the permits of counting entries; of type 1 it is 0 minus them, as others change the rate
+-- and only this client reads it.
 -- answers {-1} if no rate is set
 local config = redis.call('HMGET', KEYS[1], 'rate', 'interval', 'keepAliveTime', 'type')
 local rate, interval = tonumber(config[1]), tonumber(config[2])
@@ -55,7 +56,8 @@ end
 local value = redis.call('GET', value_key)
 local gone = redis.call('ZRANGEBYSCORE', permits_key, '-inf', gone_by)
 local back, used = sum_of(gone), redis.call('ZCOUNT', permits_key, '(' .. gone_by, '+inf')
-local kept = value and math.min((tonumber(value) or 0) + back, rate) or rate
+local shift = of_each and rate or 0
+local kept = value and math.min((tonumber(value) or 0) + shift + back, rate) or rate
 -- A few entries are summed up, and the sum counts: the value may be lost, or raised by
 -- Redisson's release. With many entries, of one permit at least, the value counts.
 local lost = 0
@@ -66,7 +68,9 @@ end
 if is_odd or value and not tonumber(value) then
   return redis.error_reply('WRONGTYPE the permits of this rate limiter are no permits')
 end
-local free = math.max(math.min(kept, rate - used), 0)
+-- Less than 0 if more permits count than the rate has now.
+local room = math.min(kept, rate - used)
+local free = math.max(room, 0)
 -- After the writes. A client's own keys expire: an interval later their contents have no
 -- effect.
 local function live_on()
@@ -88,7 +92,7 @@ end
 -- Writes the value after entries are added and before any is removed: while a slot migrates,
 -- a cluster node refuses keys that were removed.
 local function write_value(left)
-  redis.call('SET', value_key, decimal(left))
+  redis.call('SET', value_key, decimal(math.min(left, rate) - shift))
   live_on()
 end
 local function remove_gone()
