@@ -19,6 +19,7 @@
 #define JAVA "b983c153-7421-469a-addb-44fb92259a1b:42"
 #define QUEUE "redisson_lock_queue:{x}"
 #define DEADLINES "redisson_lock_timeout:{x}"
+#define TOKEN "dibs:token:{x}"
 
 enum { TTL_MS = 9000, COPIES_US = 3000000 };
 
@@ -459,6 +460,62 @@ TEST_WITH(spring_s_channels_are_told_one_without_the_other, stage_clear, NULL)
   assert_int_equal(ear_count(), 1);
   ear_close();
   assert_string_equal(run("ACL SETUSER %s allchannels", mode_user()), "OK");
+}
+
+/* ---- tokens ---- */
+
+static uint64_t token_of(protocol n, uint64_t ask, uint64_t min_token, lock_kind kind)
+{
+  acquire_call c = { .name = NAME, .name_size = strlen(NAME), .ask = ask, .ttl_ms = TTL_MS,
+                     .kind = kind, .min_token = min_token };
+  acquire_answer a;
+
+  assert_true(RENDERED(n.dialect->acquire, &n, world_buffer(w), true, &c));
+  assert_true(native_acquire_answer(&n, ask, TTL_MS, stage_send(), &a));
+  assert_true(a.outcome == ACQUIRE_GRANTED || a.outcome == ACQUIRE_AGAIN);
+  return a.lease.token;
+}
+
+static protocol voter(protocol n)
+{
+  n.is_voter = true;
+  return n;
+}
+
+/* Of another program, or a number that no clock shows before 2112. */
+TEST(a_stored_token_that_no_clock_made_is_ignored)
+{
+  static const char *const odd[] = { "9007199254740992", "4503599627370495", "words", "nan" };
+  const protocol all[] = { plain(ANNA), voter(redisson(ANNA)) };
+  uint64_t ask = 0;
+
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t j = 0; j < sizeof(odd) / sizeof(odd[0]); j++) {
+      uint64_t token;
+
+      assert_string_equal(run("SET " TOKEN " %s", odd[j]), "OK");
+      token = token_of(all[i], ++ask, 0, LOCK_MUTEX);
+      assert_in_range(token, world_time_us(w) - 60000000, world_time_us(w));
+      assert_int_equal(lets_go(all[i], ask).outcome, RELEASE_DONE);
+    }
+}
+
+/* Else the proposed token of a quorum would be no one's. */
+TEST(a_token_is_raised_above_a_stored_one_that_no_clock_made)
+{
+  const protocol all[] = { plain(ANNA), voter(redisson(ANNA)) };
+
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    lease_id l = lease_of(&all[i], 1);
+    uint64_t high = token_of(all[i], 1, 0, LOCK_MUTEX) + 1000000000;
+
+    assert_string_equal(run("SET " TOKEN " 9007199254740992"), "OK");
+    assert_true(RENDERED(all[i].dialect->raise, &all[i], world_buffer(w), true, NAME,
+                         strlen(NAME), &l, high));
+    assert_int_equal(resp_root(stage_send())->integer, 1);
+    assert_int_equal(strtoull(run("GET " TOKEN), NULL, 10), high);
+    assert_string_equal(run("FLUSHALL"), "OK");
+  }
 }
 
 TEST(a_cancelled_ask_is_over_in_each_dialect)
