@@ -17,10 +17,11 @@ if redis.call('SET', key, owner, 'NX', 'PX', ARGV[2]) then
   return token == now and now or { 1, now, ttl, token }
 end
 if redis.call('GET', key) == owner then
+  --@include held_token
   local left = redis.call('PTTL', key)
-  local last = tonumber(redis.call('GET', KEYS[3]) or 1)
   left = left < 0 and ttl or left
-  return { 2, now, left, math.max(left, ttl), math.max(last, 1), 0 }
+  local token = held_token(KEYS[3], math.max(now, ARGV[5] + 1))
+  return { 2, now, left, math.max(left, ttl), token, 0 }
 end
 --@include foreign
 return taken(key, ARGV[4], now)

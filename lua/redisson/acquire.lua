@@ -15,10 +15,21 @@ local mode, kind = string.match(ARGV[4], '^(%a) (%a+)$')
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
 local is_vote = kind == 'lock' and #KEYS == 3
 --@may_return ask_stands
+-- The fenced lock's counter may have been lost: this client had a higher fence of this lock.
+local function counted(fence)
+  if fence <= tonumber(ARGV[5]) then
+    fence = ARGV[5] + 1
+    redis.call('SET', KEYS[3], string.format('%.0f', fence))
+  end
+  return fence
+end
 if redis.call('HEXISTS', key, owner) == 1 then
   local left = redis.call('PTTL', key)
-  if kind == 'fenced' or is_vote then
-    token = tonumber(redis.call('GET', KEYS[3]) or 1)
+  if kind == 'fenced' then
+    token = counted(tonumber(redis.call('GET', KEYS[3]) or 0))
+  elseif is_vote then
+    --@include held_token
+    token = held_token(KEYS[3], token)
   end
   return { 2, now, left, math.max(left, ttl), token, 0 }
 end
@@ -36,12 +47,7 @@ end
 redis.call('HINCRBY', key, owner, 1)
 redis.call('PEXPIRE', key, ttl)
 if kind == 'fenced' then
-  token = redis.call('INCR', KEYS[3])
-  if token <= tonumber(ARGV[5]) then
-    -- The counter was lost: this client had a higher fence of this lock.
-    token = ARGV[5] + 1
-    redis.call('SET', KEYS[3], string.format('%.0f', token))
-  end
+  token = counted(redis.call('INCR', KEYS[3]))
 elseif is_vote then
   --@include next_token
   token = next_token(KEYS[3], token)

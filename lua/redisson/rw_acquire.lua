@@ -14,7 +14,10 @@ local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
 --@may_return ask_stands
 if redis.call('HEXISTS', key, field) == 1 then
   local left = math.max(0, redis.call('PTTL', kind == 'w' and key or KEYS[3]))
-  token = KEYS[4] and tonumber(redis.call('GET', KEYS[4]) or 1) or token
+  if KEYS[4] then
+    --@include held_token
+    token = held_token(KEYS[4], token)
+  end
   return { 2, now, left, math.max(left, ttl), token, 0, 1 }
 end
 

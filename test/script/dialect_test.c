@@ -482,6 +482,45 @@ static protocol voter(protocol n)
   return n;
 }
 
+/* A lease that is longer than the ten minutes of the key, whose grant was not heard. */
+TEST(a_lease_whose_token_is_forgotten_has_none_below_earlier_ones)
+{
+  const protocol all[] = { plain(ANNA), voter(redisson(ANNA)) };
+
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    uint64_t first = token_of(all[i], 1, 0, LOCK_MUTEX), again;
+
+    assert_int_equal(token_of(all[i], 1, 0, LOCK_MUTEX), first);
+    assert_int_equal(number("DEL " TOKEN), 1);
+    again = token_of(all[i], 1, 0, LOCK_MUTEX);
+    assert_true(again >= first);
+    assert_int_equal(token_of(all[i], 1, 0, LOCK_MUTEX), again);
+    assert_int_equal(lets_go(all[i], 1).outcome, RELEASE_DONE);
+    assert_true(token_of(all[i], 2, 0, LOCK_MUTEX) > again);
+    assert_string_equal(run("FLUSHALL"), "OK");
+  }
+}
+
+TEST(a_writer_whose_token_is_forgotten_has_none_below_earlier_ones)
+{
+  protocol anna = voter(redisson(ANNA));
+  uint64_t first = shares(anna, 1, 'w', 1, true).lease.token;
+
+  assert_int_equal(shares(anna, 1, 'w', 1, true).lease.token, first);
+  assert_int_equal(number("DEL " TOKEN), 1);
+  assert_true(shares(anna, 1, 'w', 1, true).lease.token >= first);
+}
+
+TEST(a_fenced_lock_whose_counter_is_lost_has_a_fence_above_the_last_of_this_client)
+{
+  assert_int_equal(token_of(redisson(ANNA), 1, 41, LOCK_FENCED), 42);
+  assert_int_equal(number("DEL redisson_lock_token:{x}"), 1);
+  assert_int_equal(token_of(redisson(ANNA), 1, 41, LOCK_FENCED), 42);
+  assert_int_equal(token_of(redisson(ANNA), 1, 41, LOCK_FENCED), 42);
+  assert_int_equal(lets_go(redisson(ANNA), 1).outcome, RELEASE_DONE);
+  assert_int_equal(token_of(redisson(BERT), 1, 0, LOCK_FENCED), 43);
+}
+
 /* Of another program, or a number that no clock shows before 2112. */
 TEST(a_stored_token_that_no_clock_made_is_ignored)
 {
@@ -496,6 +535,8 @@ TEST(a_stored_token_that_no_clock_made_is_ignored)
       assert_string_equal(run("SET " TOKEN " %s", odd[j]), "OK");
       token = token_of(all[i], ++ask, 0, LOCK_MUTEX);
       assert_in_range(token, world_time_us(w) - 60000000, world_time_us(w));
+      assert_string_equal(run("SET " TOKEN " %s", odd[j]), "OK");
+      assert_true(token_of(all[i], ask, 0, LOCK_MUTEX) >= token);
       assert_int_equal(lets_go(all[i], ask).outcome, RELEASE_DONE);
     }
 }
