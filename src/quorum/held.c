@@ -242,11 +242,11 @@ void held_release(quorum_record *r, instant now)
 }
 
 /* Done when other clients can find a majority free: servers without replies are not waited
- * for. */
+ * for. `asked` of them were asked for a lease and gave none yet: nothing was held there. */
 void held_left(quorum_record *r)
 {
   const quorum *q = r->quorum;
-  size_t open = 0, doubtful = 0, done = 0, taken = 0;
+  size_t open = 0, asked = 0, unknown = 0, done = 0, taken = 0;
   dibs_status status = DIBS_OK;
 
   if (r->state != RECORD_LEAVING || r->claims.holders == NULL)
@@ -256,15 +256,16 @@ void held_left(quorum_record *r)
     bool is_left = m->state == MEMBER_LEFT;
 
     open += m->state == MEMBER_LEAVING;
-    doubtful += m->state == MEMBER_CANCELLED || (is_left && m->why == DIBS_UNKNOWN);
+    asked += m->state == MEMBER_CANCELLED;
+    unknown += is_left && m->why == DIBS_UNKNOWN;
     done += m->state == MEMBER_LEAVING || (is_left && m->why == DIBS_OK);
     taken += is_left && m->why == DIBS_TAKEN;
   }
-  if (open > 0 && open + doubtful > q->count - q->majority)
+  if (open > 0 && open + asked + unknown > q->count - q->majority)
     return;
-  if (open + doubtful > q->count - q->majority)
+  if (open + asked + unknown > q->count - q->majority)
     status = DIBS_UNKNOWN;
-  else if (done + doubtful < q->majority)
+  else if (done + unknown < q->majority)
     status = taken >= q->majority ? DIBS_TAKEN : DIBS_LOST;   /* a majority is taken */
   r->quorum->backend.counts.released += claims_count(r->claims.holders);
   holders_end(&r->claims, status,

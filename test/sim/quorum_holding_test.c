@@ -279,4 +279,30 @@ TEST(what_is_left_of_a_majority_is_not_given_away_before_its_end)
   over(s);
 }
 
+/* Two servers restart empty, and another client takes them: one shows it to the release, and at the
+ * other a repair is under way, which says nothing of what was held there. */
+TEST(a_repair_under_way_does_not_count_as_held)
+{
+  site *s = site_of(3, 2);
+  told t, other;
+
+  hold(s, 0, &t);
+  s->clients[0].is_cut[0] = s->clients[0].is_cut[2] = true;
+  site_restart(s, 0, false);
+  site_restart(s, 2, false);
+  claim_by(s, 1, &other, true);
+  (void)await(s, &other.granted, SPAN_MS(100));
+  s->delay[2] = SPAN_MS(300);
+  s->clients[0].is_cut[2] = false;
+  site_run_for(s, SPAN_MS(1500));        /* its loss at server 2 is known, the repair is sent */
+  assert_int_equal(t.lost, 0);
+  s->clients[0].is_cut[2] = true;
+  release_by(s, 0, &t);
+  s->clients[0].is_cut[0] = false;
+  (void)await(s, &t.released, SPAN_MS(3000));
+  assert_int_equal(t.last.status, DIBS_LOST);
+  assert_string_equal(t.words, "it had ended before it was released");
+  over(s);
+}
+
 RUN_TESTS(NULL, NULL)
