@@ -100,21 +100,41 @@ static void raise_lower(quorum_record *r, instant now)
       member_raise(&r->members[i], r->token, now);
 }
 
+/* A fixed hold begins when a majority has granted it, and its leases end together. */
+void held_fix(member_lease *m, instant now)
+{
+  quorum_record *r = m->record;
+
+  if (!r->is_fixed || !member_stands(m, now))
+    return;
+  m->valid_until = instant_min(m->valid_until, r->limit);
+  hold_limit(r->quorum->servers[member_server(m)].front, m->id, r->limit, true);
+}
+
+static instant limit_of(const quorum_record *r, instant now)
+{
+  span max_hold = extras_of(wish_of(&r->claims))->max_hold;
+  instant limit = max_hold.ns > 0 ? instant_add(now, max_hold) : INSTANT_NEVER;
+
+  return r->is_fixed ? instant_min(limit, instant_add(now, r->ttl)) : limit;
+}
+
 void held_begin(quorum_record *r, uint64_t token, instant now)
 {
   quorum *q = r->quorum;
-  span max_hold = extras_of(wish_of(&r->claims))->max_hold;
   size_t fresh;
   bool is_there;
 
   r->token = token;
+  r->limit = limit_of(r, now);
+  for (size_t i = 0; i < q->count; i++)
+    held_fix(&r->members[i], now);
   is_there = majority_until(r, now, &r->valid_until, &fresh);
   assert(is_there);                    /* round.c has just counted them */
   (void)is_there;
   r->state = RECORD_HELD;
   r->is_raising = r->is_probing = r->is_short = false;
   r->rests = r->probes = 0;
-  r->limit = max_hold.ns > 0 ? instant_add(now, max_hold) : INSTANT_NEVER;
   r->is_suspect = fresh < q->majority;
   if (is_refused_somewhere(r))
     set_repair(r, SPAN_MS(20), SPAN_MS(200), now);
@@ -203,7 +223,7 @@ void held_deadline(quorum_record *r, instant now)
   if (r->state == RECORD_ENDING)
     record_leave(r, now);
   else if (by_limit || r->is_fixed)
-    give_up(r, by_limit ? "max_hold_ms is over" : "the fixed lease is over", held_end(r), now);
+    give_up(r, r->is_fixed ? "the fixed lease is over" : "max_hold_ms is over", held_end(r), now);
   else
     give_up_for(r, "not renewed in time by a majority", held_end(r), now);
 }

@@ -188,6 +188,7 @@ void queue_timer(quorum_record *r, instant now);
 /* ---- held.c ---- */
 void held_begin(quorum_record *r, uint64_t token, instant now);
 void held_look(quorum_record *r, instant now);    /* after a change of its member leases */
+void held_fix(member_lease *m, instant now);      /* of a fixed hold: ends with the others */
 void held_granted(member_lease *m, instant now);  /* late, or a repair */
 void held_deadline(quorum_record *r, instant now);
 void held_repair(quorum_record *r, instant now);

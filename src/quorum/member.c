@@ -59,14 +59,15 @@ static void keep_fault(const member_lease *m, dibs_status status, const char *wo
 }
 
 /* Asks the server of `v` for a token of at least `token`. In the table the claim has no
- * owner and is not shared: quorum/ decides about re-entry. */
+ * owner and is not shared: quorum/ decides about re-entry. Nor is it fixed: its lease is renewed
+ * while other servers are waited for (held.c). */
 void member_cast(member_lease *m, bool is_try, uint64_t token, instant now)
 {
   quorum_record *r = m->record;
   const claim_terms *wish = wish_of(&r->claims);
   lock_spec w = { .context = m, .kind = r->kind, .reads = r->reads, .name = r->entry->bytes + 1,
                   .name_size = r->entry->size - 1, .units = 1, .is_try = is_try,
-                  .is_fixed = r->is_fixed, .no_reentry = true, .ttl = r->ttl,
+                  .no_reentry = true, .ttl = r->ttl,
                   .note = r->note, .min_token = token > 0 ? token - 1 : 0, .watched = &m->watched };
   dibs_status status;
 
@@ -146,6 +147,7 @@ static void granted(member_lease *m, const lock_event *e, instant now)
     round_begin(r, now);
     break;
   case RECORD_HELD:
+    held_fix(m, now);
     held_granted(m, now);
     break;
   case RECORD_HERE:

@@ -3,6 +3,7 @@
 #include "tests.h"
 #include "quorum/claimant.h"
 
+#include <stdio.h>
 #include <string.h>
 
 TEST(a_hold_is_renewed_and_outlives_a_minority)
@@ -199,6 +200,8 @@ TEST(a_fixed_lease_and_max_hold_end_on_time)
   w.is_fixed = true;
   claim_as(s, 0, &t, &w);
   (void)await(s, &t.granted, SPAN_MS(100));
+  site_run_for(s, SPAN_MS(20));          /* it has its whole length now */
+  t.renewed = 0;
   (void)await(s, &t.lost, SPAN_MS(3001));
   assert_int_equal(t.renewed, 0);
   site_run_for(s, SPAN_MS(100));
@@ -219,6 +222,34 @@ TEST(a_fixed_lease_and_max_hold_end_on_time)
   assert_true(t.renewed > 0);
   site_run_for(s, SPAN_MS(100));
   assert_int_equal(held_at(s), 0);
+  over(s);
+}
+
+/* One server is dead, and another one is busy for most of the ttl: meanwhile the queue server
+ * keeps our lease. */
+TEST(a_fixed_lease_begins_with_its_whole_length)
+{
+  site *s = site_of(3, 1);
+  size_t queue = site_queue_server(s, "x"), busy = (queue + 1) % 3;
+  lock_spec w = wish_for(NULL);
+  char words[128];
+  instant granted_at;
+  told t;
+
+  s->is_mute[(queue + 2) % 3] = true;
+  site_ask(s, busy, words, (size_t)snprintf(words, sizeof(words),
+           "SET dibs:m:{x} \"zzzzzzzzzzzzzzzzzzzzzz:1:%lld 2400 2400 0 0\"\r\n",
+           (long long)SITE_START_US));
+  w.context = &t;
+  w.is_fixed = true;
+  claim_as(s, 0, &t, &w);
+  assert_true(await(s, &t.granted, SPAN_MS(6000)).ns > SPAN_MS(2000).ns);
+  granted_at = t.at;
+  site_run_for(s, SPAN_MS(20));
+  assert_in_range(instant_since(t.valid_until, granted_at).ns, TTL.ns * 95 / 100, TTL.ns);
+  (void)await(s, &t.lost, SPAN_MS(3001));
+  assert_string_equal(t.words, "the fixed lease is over");
+  release_by(s, 0, &t);
   over(s);
 }
 
