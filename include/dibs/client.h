@@ -126,7 +126,8 @@ typedef enum dibs_degrade {
   DIBS_DEGRADE_LOCAL = 3    /* after connect_timeout_ms, or a shorter wait_ms in which a
                                connection failed, exclusive locks become locks of this
                                machine; dibs_hold_get_info() shows it, an event reports it
-                               once, and the hold is lost when a server answers again. On one
+                               once, and the hold is lost when the server that decides about
+                               its name answers again (of a quorum: a majority). On one
                                machine none is held beside a lease of a server, if all clients
                                have this setting: each of their leases has a lock file, and
                                without one a call ends with DIBS_ERR_SYSTEM */

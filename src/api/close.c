@@ -116,6 +116,7 @@ client_record *client_free(client_record *c)
   local_use_end(c);
   deployment_deinit(&c->servers);
   mem_free(&c->memory, c->shown);
+  outages_free(c);
   mem_free(&c->memory, c->local);
   mem_free(&c->memory, c);
   (void)callback_data_end(&over, DIBS_OK);

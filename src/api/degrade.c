@@ -145,7 +145,7 @@ static instant due_at(const claim *cl)
 
 void degrade_alarm_set(client_record *c)
 {
-  instant at = instant_min(outage_ask_at(&c->local->outage), c->local->look_at);
+  instant at = instant_min(outages_ask_at(c), c->local->look_at);
 
   for (const claim *cl = c->first_claim; cl != NULL; cl = cl->next)
     at = instant_min(at, due_at(cl));
@@ -155,7 +155,7 @@ void degrade_alarm_set(client_record *c)
 
 static bool is_to_be_local(const claim *cl)
 {
-  return cl->client->local->outage.is_on && cl->local->may_be_local;
+  return cl->local->may_be_local && outage_of(cl) != NULL;
 }
 
 /* A fixed lease or the longest hold has ended, or what a lost hold had left to stop: other
@@ -201,16 +201,17 @@ void degrade_alarm(client_record *c)
     return;
   step_all(c, now);
   removed_files_look(c, now);
-  outage_ask(c, now);
+  outages_ask(c, now);
   degrade_alarm_set(c);
 }
 
 /* ---- the end of an outage ---- */
 
-bool degrade_is_needed(const client_record *c)
+bool degrade_is_needed(const client_record *c, uint16_t key_slot)
 {
   for (const claim *cl = c->first_claim; cl != NULL; cl = cl->next)
-    if (local_claim_is(cl, LOCAL_WAITS) || local_claim_holds(cl, LOCAL_HELD))
+    if ((local_claim_is(cl, LOCAL_WAITS) || local_claim_holds(cl, LOCAL_HELD)) &&
+        cl->local->slot == key_slot)
       return true;
   return false;
 }
@@ -221,13 +222,15 @@ static void lose_to_servers(claim *cl, instant now)
   cl->local->ends_at = instant_add(now, cl->local->spec.ttl);
 }
 
-void degrade_outage_over(client_record *c)
+void degrade_outage_over(client_record *c, uint16_t key_slot)
 {
   instant now = drive_now();
   claim *next;
 
   for (claim *cl = c->first_claim; cl != NULL; cl = next) {
     next = cl->next;
+    if (cl->local == NULL || cl->local->slot != key_slot)
+      continue;
     if (local_claim_is(cl, LOCAL_WAITS))
       ask_servers(cl, now);
     else if (local_claim_holds(cl, LOCAL_HELD))
@@ -267,9 +270,8 @@ bool degrade_begin(claim *cl)
 bool degrade_takes_over(claim *cl, dibs_status status)
 {
   if (cl->local == NULL || !cl->local->may_be_local || status != DIBS_ERR_UNREACHABLE ||
-      cl->client->is_closing)
+      cl->client->is_closing || !outage_begin(cl))
     return false;
-  outage_begin(cl->client);
   begin_here(cl);
   return true;
 }
@@ -320,7 +322,6 @@ void degrade_close(client_record *c)
 
   if (c->local == NULL)
     return;
-  c->local->outage.is_on = false;
   for (claim *cl = c->first_claim; cl != NULL; cl = next) {
     next = cl->next;
     if (local_claim_is(cl, LOCAL_WAITS))

@@ -20,7 +20,8 @@
 
 /* Of a client with degrade=local. */
 typedef struct local_client {
-  outage outage;
+  outage *first_outage;
+  bool was_reported;               /* to on_event, since the last reply that ended an outage */
   instant look_at;                 /* removed_files.h; never: no lock file is in use */
 } local_client;
 
@@ -40,8 +41,9 @@ void degrade_close(client_record *c);          /* ends all waiting requests */
 void degrade_alarm(client_record *c);
 
 /* For outage.c: */
-bool degrade_is_needed(const client_record *c);    /* a claim waits here, or holds */
-void degrade_outage_over(client_record *c);
+/* A claim of a name in this slot waits here, or holds. */
+bool degrade_is_needed(const client_record *c, uint16_t key_slot);
+void degrade_outage_over(client_record *c, uint16_t key_slot);
 void degrade_alarm_set(client_record *c);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "topo/topo.h"
+
 /* ---- its parts ---- */
 
 /* A request that needs replicas must not become a lock of this machine. */
@@ -11,6 +13,18 @@ static bool may_be_local(const claim *cl, const lock_spec *spec)
 {
   return spec_is_mutex(spec) && cl->campaign == NULL &&
          (spec->min_replicas == 0 || spec->reports_replicas);
+}
+
+static uint16_t slot_of(const claim *cl)
+{
+  const protocol *names = &cl->client->names;
+  char bytes[KEY_TEXT_SIZE];
+  text key = text_over(bytes, sizeof(bytes));
+
+  if (cl->client->servers.kind != DEPLOYMENT_CLUSTER)
+    return 0;
+  names->dialect->key(names, cl->name, cl->name_size, &key);
+  return slot_of_key(key.at, key.used);
 }
 
 /* Names of the caller are borrowed for the call only. */
@@ -50,6 +64,7 @@ dibs_status local_claim_prepare(claim *cl, const lock_spec *spec)
   lock_files_init(&l->files, (int *)(void *)(l->names + cl->name_count), files);
   texts_copy(cl, l, spec);
   l->may_be_local = may_be_local(cl, spec);
+  l->slot = l->may_be_local ? slot_of(cl) : 0;
   cl->local = l;
   return DIBS_OK;
 }

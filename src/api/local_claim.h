@@ -18,6 +18,7 @@ typedef enum local_state {
 typedef struct local_claim {
   local_state state;
   bool may_be_local;               /* it may become a lock of this machine */
+  uint16_t slot;                   /* then, in a Cluster: of its key; otherwise 0 */
   lock_spec spec;                  /* as the engine gets it; its texts are copies */
   char owner[OWNER_KEY_MAX];
   char note[DIBS_NOTE_MAX + 1];

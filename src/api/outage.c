@@ -2,66 +2,187 @@
 /* api/outage.c - see outage.h. */
 #include "api/outage.h"
 
+#include <utlist.h>
+
 #include "api/degrade.h"
 
-#define ASK_FOR SPAN_MS(30000)     /* limit of one probe; the next follows */
+#define ASK_FOR SPAN_MS(30000)     /* limit of one question; the next follows */
 #define ASK_AGAIN SPAN_MS(100)
 
-void outage_begin(client_record *c)
-{
-  outage *o = &c->local->outage;
+/* One for each server that is asked. */
+typedef struct probe {
+  question question;
+  outage *outage;
+} probe;
 
-  if (!o->is_on) {
-    o->is_on = true;
-    o->ask_at = drive_now();
-  }
-  if (!o->was_reported)
+struct outage {
+  outage *next;
+  uint16_t slot;
+  instant ask_at, keep_until;
+  request request;
+  size_t asked, answered;          /* servers: without a result yet; that have replied */
+  size_t count;
+  probe probes[];
+};
+
+outage *outage_of(const claim *cl)
+{
+  outage *o;
+
+  LL_SEARCH_SCALAR(cl->client->local->first_outage, o, slot, cl->local->slot);
+  return o;
+}
+
+static outage *outage_free(client_record *c, outage *o)
+{
+  request_deinit(&o->request);
+  mem_free(&c->memory, o);
+  return NULL;
+}
+
+static void outage_end(client_record *c, outage *o)
+{
+  LL_DELETE(c->local->first_outage, o);
+  (void)outage_free(c, o);
+}
+
+void outages_free(client_record *c)
+{
+  while (c->local != NULL && c->local->first_outage != NULL)
+    outage_end(c, c->local->first_outage);
+}
+
+static bool request_of(const claim *cl, request *ret_request)
+{
+  const protocol *names = &cl->client->names;
+  char bytes[KEY_TEXT_SIZE];
+  text key = text_over(bytes, sizeof(bytes));
+  resp_argument words[] = { RESP_TEXT("EXISTS"), { bytes, 0 } };
+
+  names->dialect->key(names, cl->name, cl->name_size, &key);
+  words[1].size = key.used;
+  return request_command(ret_request, words, 2);
+}
+
+static outage *outage_new(const claim *cl)
+{
+  client_record *c = cl->client;
+  bool is_quorum = c->servers.kind == DEPLOYMENT_QUORUM;
+  size_t count = is_quorum ? engine_route_count(drive_engine(c->drive)) : 1;
+  outage *o = mem_zalloc(&c->memory, sizeof(*o) + count * sizeof(o->probes[0]));
+
+  if (o == NULL)
+    return NULL;
+  o->count = count;
+  o->slot = cl->local->slot;
+  o->ask_at = drive_now();
+  request_init(&o->request, &c->memory);
+  return request_of(cl, &o->request) ? o : outage_free(c, o);
+}
+
+bool outage_begin(claim *cl)
+{
+  client_record *c = cl->client;
+  outage *o;
+
+  if (outage_of(cl) != NULL)
+    return true;
+  o = outage_new(cl);
+  if (o == NULL)
+    return false;
+  if (c->local->first_outage == NULL && !c->local->was_reported)
     client_event(c, DIBS_EVENT_WARNING, "",
                  "no server: locks hold on this machine only, until one answers");
-  o->was_reported = true;
+  c->local->was_reported = true;
+  LL_PREPEND(c->local->first_outage, o);
+  return true;
+}
+
+/* All probes are over. */
+static void asked_all(client_record *c, outage *o)
+{
+  instant now = drive_now();
+  uint16_t key_slot = o->slot;
+
+  if (o->answered > o->count / 2) {
+    outage_end(c, o);
+    c->local->was_reported = false;
+    degrade_outage_over(c, key_slot);
+    return;
+  }
+  o->ask_at = instant_add(now, ASK_AGAIN);
+  if (!degrade_is_needed(c, key_slot) && !instant_before(now, o->keep_until))
+    outage_end(c, o);
+  degrade_alarm_set(c);
+}
+
+static void probe_ended(outage *o, question *q)
+{
+  dibs_status status = q->end.status;
+
+  o->answered += status != DIBS_ERR_UNREACHABLE && status != DIBS_UNKNOWN &&
+                 status != DIBS_ERR_NO_MEMORY;
+  o->asked--;
+  question_deinit(q);
 }
 
 static void answered(client_record *c, question *q)
 {
-  outage *o = &c->local->outage;
-  dibs_status status = q->end.status;
-  bool is_over = status != DIBS_ERR_UNREACHABLE && status != DIBS_UNKNOWN &&
-                 status != DIBS_ERR_NO_MEMORY;
+  outage *o = RECORD_OF(probe, question, q)->outage;
+  bool is_closed = q->end.status == DIBS_ERR_CLOSED || c->is_closing;
 
-  question_deinit(q);
-  o->is_asked = false;
-  if (status == DIBS_ERR_CLOSED || c->is_closing)
-    return;
-  if (is_over) {
-    o->is_on = o->was_reported = false;
-    degrade_outage_over(c);
-    return;
-  }
-  o->ask_at = instant_add(drive_now(), ASK_AGAIN);
-  o->is_on = degrade_is_needed(c);
-  degrade_alarm_set(c);
+  probe_ended(o, q);
+  if (o->asked == 0 && !is_closed)
+    asked_all(c, o);
 }
 
-instant outage_ask_at(const outage *o)
+/* A server of a quorum that is known to be down does not delay what the others say. */
+static void probe_send(client_record *c, outage *o, size_t i, instant until)
 {
-  return o->is_on && !o->is_asked ? o->ask_at : INSTANT_NEVER;
-}
+  bool is_one_of = o->count > 1;
+  sync_op how = { .give_up_at = until, .is_brief = is_one_of, .is_pinned = is_one_of,
+                  .server = i };
+  question *q = &o->probes[i].question;
 
-void outage_ask(client_record *c, instant now)
-{
-  static const resp_argument ping[] = { { "PING", 4 } };
-  outage *o = &c->local->outage;
-  request command;
-
-  if (instant_before(now, outage_ask_at(o)))
-    return;
-  request_init(&command, &c->memory);
-  (void)request_command(&command, ping, 1);         /* refused when it is incomplete */
-  question_ask(c, &o->question, &command, instant_add(now, ASK_FOR));
-  request_deinit(&command);
-  o->is_asked = !o->question.waiter.is_done;
-  if (o->is_asked)
-    o->question.then = answered;
+  o->probes[i].outage = o;
+  o->asked++;
+  question_ask_by(c, q, &o->request, how);
+  if (q->waiter.is_done)
+    probe_ended(o, q);
   else
+    q->then = answered;
+}
+
+static void ask(client_record *c, outage *o, instant now)
+{
+  instant until = instant_add(now, ASK_FOR);
+
+  if (degrade_is_needed(c, o->slot))
+    o->keep_until = until;
+  o->answered = 0;
+  for (size_t i = 0; i < o->count; i++)
+    probe_send(c, o, i, until);
+  if (o->asked == 0)                     /* without memory */
     o->ask_at = instant_add(now, ASK_AGAIN);
+}
+
+static instant ask_at(const outage *o)
+{
+  return o->asked == 0 ? o->ask_at : INSTANT_NEVER;
+}
+
+instant outages_ask_at(const client_record *c)
+{
+  instant at = INSTANT_NEVER;
+
+  for (const outage *o = c->local->first_outage; o != NULL; o = o->next)
+    at = instant_min(at, ask_at(o));
+  return at;
+}
+
+void outages_ask(client_record *c, instant now)
+{
+  for (outage *o = c->local->first_outage; o != NULL; o = o->next)
+    if (!instant_before(now, ask_at(o)))
+      ask(c, o, now);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* api/outage.h - the time without a server, of a client with degrade=local.
+/* api/outage.h - the times without a server, of a client with degrade=local.
  *
- * It begins when the engine ends a request because no server answers, and ends with the reply to
- * a probe that is repeated until then; the probe makes the engine reconnect.
+ * One is of all names that the same servers decide about: of a slot of a Cluster, otherwise of the
+ * whole client. It begins when the engine ends a request because no server answers. The key of the
+ * name with which it began is asked for, in a Cluster at the node of its slot, in a quorum at all
+ * servers: the outage ends with the reply, or those of a majority. The question, repeated until
+ * then, also makes the engine reconnect. An outage that no claim needs for 30 s is forgotten.
  *
  * All functions need the mutex. */
 #ifndef API_OUTAGE_H
@@ -10,18 +13,16 @@
 
 #include "api/question.h"
 
-typedef struct outage {
-  bool is_on;
-  bool was_reported;               /* to on_event, since the last reply of a server */
-  bool is_asked;                   /* a probe is under way */
-  instant ask_at;
-  question question;
-} outage;
+typedef struct outage outage;
 
-void outage_begin(client_record *c);
-/* When the next probe is due, or never. */
-instant outage_ask_at(const outage *o);
-/* The probe, if it is due. Its reply calls degrade_outage_over(). */
-void outage_ask(client_record *c, instant now);
+/* Of the names that are decided together with that of `cl`; NULL: none is known. */
+outage *outage_of(const claim *cl);
+/* false: no memory. */
+bool outage_begin(claim *cl);
+/* When the next question is due, or never. */
+instant outages_ask_at(const client_record *c);
+/* The questions that are due. The reply calls degrade_outage_over(). */
+void outages_ask(client_record *c, instant now);
+void outages_free(client_record *c);
 
 #endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/degrade_deployments_test.c - degrade=local over several servers: only those that decide
+ * about a name end its lock of this machine, and only their outage makes one. */
+#include "tests.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "degrade_place.h"
+#include "deployment.h"
+
+enum { SERVERS = 3, TTL_MS = 20000, TIMES = 5 };
+
+static struct test_quorum *quorum;
+static struct test_cluster *cluster;
+
+static int end(void **state)
+{
+  (void)teardown(state);
+  quorum = test_quorum_stop(quorum);
+  cluster = test_cluster_stop(cluster);
+  return 0;
+}
+
+static void open_both(const char *url)
+{
+  dibs_options o = local_options();
+
+  a = live_open_with(url, &o);
+  b = live_open(url);
+}
+
+static dibs_durability_kind kind_of(const dibs_hold *hold)
+{
+  return (dibs_durability_kind)live_info(hold).durability;
+}
+
+static bool is_gone(void *hold)
+{
+  return dibs_hold_state(hold) == DIBS_HOLD_GONE;
+}
+
+/* A lock of the machine, which stays one for as long as the test wants. */
+static dibs_hold *local_lock(const char *name)
+{
+  dibs_hold *hold = live_lock(a, name, TTL_MS);
+
+  assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
+  return hold;
+}
+
+static void ends(dibs_hold *hold)
+{
+  assert_true(live_until(LIVE_LONG_MS, is_gone, hold));
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+}
+
+/* ---- a quorum ---- */
+
+static int of_quorum(void **state)
+{
+  (void)state;
+  quorum = test_quorum_start(SERVERS, NULL, NULL);
+  open_both(test_quorum_url(quorum));
+  return 0;
+}
+
+/* What a minority has been asked by the client that looks for an end of the outage. */
+static long answers_of(const struct test_server *s, const char *section, const char *word)
+{
+  const char *line = strstr(test_server_command(s, "INFO %s", section), word);
+
+  return line == NULL ? 0 : atol(line + strlen(word));
+}
+
+struct probing { dibs_hold *hold; const struct test_server *server; const char *section, *word;
+                 long enough; };
+
+static bool was_probed(void *data)
+{
+  struct probing *p = data;
+
+  return is_gone(p->hold) || answers_of(p->server, p->section, p->word) >= p->enough;
+}
+
+/* The server says something to TIMES more probes. */
+static void stays(dibs_hold *hold, const struct test_server *server, const char *section,
+                  const char *word)
+{
+  struct probing p = { hold, server, section, word, answers_of(server, section, word) + TIMES };
+
+  assert_true(live_until(LIVE_LONG_MS, was_probed, &p));
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
+}
+
+TEST_WITH(a_minority_of_a_quorum_does_not_end_it, of_quorum, end)
+{
+  dibs_hold *hold;
+
+  test_server_kill9(test_quorum_server(quorum, 0));
+  test_server_kill9(test_quorum_server(quorum, 1));
+  hold = local_lock("x");
+  stays(hold, test_quorum_server(quorum, 2), "commandstats", "cmdstat_exists:calls=");
+  live_refused(live_try(b, "x"), DIBS_ERR_UNREACHABLE);
+  test_server_restart(test_quorum_server(quorum, 0), false);
+  ends(hold);
+  hold = live_lock(a, "x", TTL_MS);
+  assert_int_equal(kind_of(hold), DIBS_DURABLE_QUORUM);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+/* ---- a cluster ---- */
+
+static void cluster_begin(const char *full_coverage)
+{
+  const char *arguments[] = { "--cluster-require-full-coverage", full_coverage, NULL };
+  struct test_server_options server = { .arguments = arguments };
+  struct test_cluster_options o = { .replicas = TEST_NONE, .server = &server };
+
+  cluster = test_cluster_start(&o);
+  open_both(test_cluster_url(cluster));
+}
+
+static void name_on(int member, char ret_name[32])
+{
+  test_cluster_name_on(cluster, member, "name", ret_name, 32);
+}
+
+/* The other nodes serve their slots, and answer whatever they are asked meanwhile. */
+TEST_WITH(the_nodes_of_other_slots_do_not_end_it, NULL, end)
+{
+  char dead[32], live[2][32];
+  dibs_hold *hold, *lease;
+
+  cluster_begin("no");
+  for (int i = 0; i < 2; i++)
+    name_on(i, live[i]);
+  name_on(2, dead);
+  test_server_kill9(test_cluster_member(cluster, 2));
+  hold = local_lock(dead);
+  for (int i = 0; i < 2; i++) {
+    lease = live_lock(b, live[i], TTL_MS);
+    live_refused(live_try(a, live[i]), DIBS_BUSY);
+    assert_int_equal(dibs_release(lease), DIBS_OK);
+    lease = live_lock(a, live[i], TTL_MS);
+    assert_int_equal(kind_of(lease), DIBS_DURABLE_PRIMARY);
+    assert_int_equal(dibs_release(lease), DIBS_OK);
+  }
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
+  test_server_restart(test_cluster_member(cluster, 2), true);
+  ends(hold);
+}
+
+static bool is_down(void *member)
+{
+  return strstr(test_server_command(member, "CLUSTER INFO"), "cluster_state:fail") != NULL;
+}
+
+TEST_WITH(nor_does_a_node_of_a_cluster_that_is_down, NULL, end)
+{
+  struct test_server *living;
+  dibs_hold *hold;
+  char name[32];
+
+  cluster_begin("yes");
+  living = test_cluster_member(cluster, 0);
+  name_on(0, name);
+  test_server_kill9(test_cluster_member(cluster, 2));
+  assert_true(live_until(LIVE_LONG_MS, is_down, living));
+  hold = local_lock(name);
+  stays(hold, living, "errorstats", "errorstat_CLUSTERDOWN:count=");
+  test_server_restart(test_cluster_member(cluster, 2), true);
+  ends(hold);
+}
+
+RUN_TESTS(group_setup, group_teardown)
