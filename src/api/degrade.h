@@ -21,7 +21,7 @@
 /* Of a client with degrade=local. */
 typedef struct local_client {
   outage *first_outage;
-  bool was_reported;               /* to on_event, since the last reply that ended an outage */
+  bool was_reported;               /* to on_event, since servers decided last */
   instant look_at;                 /* removed_files.h; never: no lock file is in use */
 } local_client;
 

@@ -213,6 +213,7 @@ void api_effect(void *client, const effect *e)
 
   switch (e->kind) {
   case EFFECT_LOCK_GRANTED:
+    outages_are_past(c);
     claim_granted(e->context, e);
     break;
   case EFFECT_LOCK_FAILED:
@@ -220,6 +221,7 @@ void api_effect(void *client, const effect *e)
       claim_failed(e->context, e->status, e->text);
     break;
   case EFFECT_HOLD_RENEWED:
+    outages_are_past(c);
     renewed(e->context, e);
     break;
   case EFFECT_HOLD_SUSPECT:

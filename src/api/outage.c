@@ -52,6 +52,12 @@ void outages_free(client_record *c)
     outage_end(c, c->local->first_outage);
 }
 
+void outages_are_past(client_record *c)
+{
+  if (c->local != NULL)
+    c->local->was_reported = false;
+}
+
 static bool request_of(const claim *cl, request *ret_request)
 {
   const protocol *names = &cl->client->names;
@@ -106,7 +112,7 @@ static void asked_all(client_record *c, outage *o)
 
   if (o->answered > o->count / 2) {
     outage_end(c, o);
-    c->local->was_reported = false;
+    outages_are_past(c);
     degrade_outage_over(c, key_slot);
     return;
   }

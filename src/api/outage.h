@@ -23,6 +23,8 @@ bool outage_begin(claim *cl);
 instant outages_ask_at(const client_record *c);
 /* The questions that are due. The reply calls degrade_outage_over(). */
 void outages_ask(client_record *c, instant now);
+/* Servers have decided: an outage that begins when none is known is another one, and reported. */
+void outages_are_past(client_record *c);
 void outages_free(client_record *c);
 
 #endif
