@@ -229,29 +229,49 @@ void campaign_renewed(claim *cl)
   send(cl, false);
 }
 
-/* A nested campaign of the same owner continues. */
-static bool others_lead(const claim *cl)
+/* The campaign of the same owner, nested or around it, that has published last of those that
+ * continue; NULL: it is the only one. */
+static claim *other_that_leads(const claim *cl)
 {
   uint64_t fence = atomic_load(&cl->hold->fence);
+  claim *last = NULL;
 
-  for (const claim *other = cl->client->first_claim; other != NULL; other = other->next)
+  for (claim *other = cl->client->first_claim; other != NULL; other = other->next)
     if (other != cl && leads(other) && atomic_load(&other->hold->fence) == fence &&
         other->name_size == cl->name_size &&
-        memcmp(other->name, cl->name, cl->name_size) == 0)
-      return true;
-  return false;
+        memcmp(other->name, cl->name, cl->name_size) == 0 &&
+        (last == NULL || other->campaign->publication > last->campaign->publication))
+      last = other;
+  return last;
+}
+
+/* The newest publication counts: without a new number its value would be ignored. */
+static void publish_again(claim *cl)
+{
+  cl->campaign->publication = ++cl->client->publications;
+  cl->campaign->reported_at = drive_now();
+  send(cl, false);
 }
 
 void campaign_clear(claim *cl)
 {
-  if (leads(cl) && cl->campaign->publication > 0 && !others_lead(cl))
+  claim *other;
+
+  if (!leads(cl) || cl->campaign->publication == 0)
+    return;
+  other = other_that_leads(cl);
+  if (other == NULL)
     send(cl, true);
+  else if (other->campaign->publication > 0 &&
+           other->campaign->publication < cl->campaign->publication)
+    publish_again(other);
 }
 
 void campaign_clear_all(client_record *c)
 {
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
-    campaign_clear(cl);
+    if (leads(cl) && cl->campaign->publication > 0)
+      send(cl, true);
 }
 
 /* ---- calls ---- */

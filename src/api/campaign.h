@@ -24,9 +24,10 @@ bool campaign_is_to_report(claim *cl);
 bool campaign_cancel(claim *cl);
 /* After a renewal: publishes again, so that the value does not expire before the lease. */
 void campaign_renewed(claim *cl);
-/* Before the release, and before the end of the client. */
+/* Before the release: the value is removed, or that of a campaign of the same owner that continues
+ * is published again. */
 void campaign_clear(claim *cl);
-void campaign_clear_all(client_record *c);
+void campaign_clear_all(client_record *c);     /* before the end of the client */
 
 /* As take_blocking(), for a call with a value: returns when it is published. */
 dibs_status campaign_blocking(dibs_client *client, lock_call *call,

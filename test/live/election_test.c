@@ -677,8 +677,19 @@ TEST(candidates_of_one_client_follow_each_other_with_their_own_values)
   expect_leader(other, "inside", NULL, first);
 }
 
+static bool leads_with(void *value)
+{
+  dibs_leader *leader = NULL;
+  bool is_so = dibs_get_leader(other, "nested", &leader) == DIBS_OK &&
+               strcmp(leader->value, value) == 0;
+
+  (void)dibs_leader_free(leader);
+  return is_so;
+}
+
 TEST(a_nested_campaign_of_one_owner_does_not_resign_for_both)
 {
+  char value[] = "outer";
   dibs_lock_options o = live_lock_options(30000, 0);
   dibs_hold *outer = NULL, *inner = NULL;
   uint64_t epoch;
@@ -688,10 +699,14 @@ TEST(a_nested_campaign_of_one_owner_does_not_resign_for_both)
   live_expect(client, dibs_acquire(client, DIBS_LEAD("nested", "inner"), &o, &inner), DIBS_OK);
   expect_leader(other, "nested", "inner", epoch);
   live_expect(client, dibs_release(inner), DIBS_OK);
-  expect_leader(other, "nested", "inner", epoch);
+  assert_true(live_until(LIVE_LONG_MS, leads_with, value));
+  expect_leader(other, "nested", "outer", epoch);
   assert_int_equal(dibs_publish(outer, "again"), DIBS_OK);
   expect_leader(other, "nested", "again", epoch);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("nested", "last"), &o, &inner), DIBS_OK);
   live_expect(client, dibs_release(outer), DIBS_OK);
+  expect_leader(other, "nested", "last", epoch);
+  live_expect(client, dibs_release(inner), DIBS_OK);
   expect_leader(other, "nested", NULL, epoch);
 }
 
