@@ -161,7 +161,8 @@ void claims_fail(lease *l, dibs_status status, const char *words)
 {
   bool is_asking = l->state == LEASE_ASKING;
   claim *c = l->claims.waiting;
-  dibs_status first = c != NULL && is_in_doubt(c) ? DIBS_UNKNOWN : status;
+  bool is_reply = status == DIBS_ERR_PROTOCOL;       /* the reply came, and is what is wrong */
+  dibs_status first = c != NULL && !is_reply && is_in_doubt(c) ? DIBS_UNKNOWN : status;
 
   if (c == NULL)
     return;

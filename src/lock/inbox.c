@@ -126,13 +126,13 @@ static bool is_lease_of(const lease *l, const lease_id *id)
          (l->term.raise_to != 0 && lease_id_equal(id, &raised));
 }
 
-/* The message may be wrong: a renewal shows the state of the lease. */
 static void reported_broken(lease *l)
 {
   l->term.is_reported_broken = true;
   l->term.reports++;
 }
 
+/* The message may be wrong: a renewal shows the state of the lease. */
 static void message_lost(lease *l, const inbox_message *m, instant now)
 {
   bool is_lease = is_lease_of(l, &m->lease);

@@ -80,6 +80,7 @@ void peer_end_clean(struct peer *p);
 /* ---- the connections ---- */
 void peer_connect(struct peer *p, int link);         /* the engine must have asked for it */
 void peer_break(struct peer *p, int link);
+void peer_break_why(struct peer *p, int link, dibs_status why, const char *words);
 void peer_reconnect(struct peer *p);                 /* that of the commands, after 1 ms */
 bool peer_wants(struct peer *p, int link);            /* asked for, not yet connected */
 dibs_status peer_wants_files(struct peer *p, int link);  /* for which refusal; DIBS_OK: none */

@@ -142,12 +142,17 @@ void peer_connect(struct peer *p, int link)
   peer_pull(p);
 }
 
-void peer_break(struct peer *p, int link)
+void peer_break_why(struct peer *p, int link, dibs_status why, const char *words)
 {
   p->wanted[link] = false;
   peer_connection_is_gone(p, link);
-  engine_disconnected(p->engine, link, DIBS_ERR_UNREACHABLE, "connection reset", p->now);
+  engine_disconnected(p->engine, link, why, words, p->now);
   peer_pull(p);
+}
+
+void peer_break(struct peer *p, int link)
+{
+  peer_break_why(p, link, DIBS_ERR_UNREACHABLE, "connection reset");
 }
 
 /* ---- dialogue ---- */

@@ -218,7 +218,7 @@ TEST(credentials_that_fail_end_the_wait_at_once)
   struct peer *p = peer_new();
 
   peer_lock(p, "a", (struct wish){ 0 });
-  engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
+  peer_break_why(p, 0, DIBS_ERR_AUTH, "WRONGPASS");
   peer_advance_ms(p, 0);
   peer_expect_told(p, "failed a DIBS_ERR_AUTH");
   peer_free(p);
@@ -229,7 +229,7 @@ TEST(credentials_that_fail_after_the_ask_leave_it_in_doubt)
 {
   struct peer *p = asked((struct wish){ 0 });
 
-  engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
+  peer_break_why(p, 0, DIBS_ERR_AUTH, "WRONGPASS");
   peer_advance_ms(p, 0);
   peer_expect_told(p, "failed a DIBS_UNKNOWN");
   peer_free(p);
@@ -239,7 +239,6 @@ TEST(a_second_copy_that_is_forbidden_leaves_the_ask_in_doubt)
 {
   struct peer *p = asked((struct wish){ 0 });
 
-  peer_break(p, 0);
   peer_reconnect(p);
   peer_serve(p, "acquire*", "-NOPERM this user has no permissions to run 'evalsha'");
   peer_expect_told(p, "failed a DIBS_UNKNOWN");
@@ -251,8 +250,10 @@ TEST(a_session_that_breaks_does_not_end_the_wait)
 {
   struct peer *p = asked((struct wish){ 0 });
 
-  engine_disconnected(peer_engine(p), 0, DIBS_ERR_TLS, "bad record mac", peer_now(p));
-  peer_reconnect(p);
+  peer_break_why(p, 0, DIBS_ERR_TLS, "bad record mac");
+  while (!peer_wants(p, 0))
+    peer_advance_ms(p, 1);
+  peer_connect(p, 0);
   peer_serve(p, "acquire*", "[1 %lld 30000 77]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
