@@ -50,9 +50,9 @@ typedef struct lease_term {
   uint64_t units;                /* of a shared lease */
   uint64_t waiters_elsewhere;
   unsigned reports;              /* messages that it has ended: no earlier renewal denies them */
-  bool is_fixed, is_suspect;
-  bool is_named;                 /* its token was given out: not shared with other owners */
-  bool must_confirm;             /* one renewal now, also for a fixed lease */
+  bool is_fixed : 1, is_suspect : 1;
+  bool is_named : 1;             /* its token was given out: not shared with other owners */
+  bool must_confirm : 1;         /* one renewal now, also for a fixed lease */
   bool is_reported_broken : 1;   /* by a message: the next renewal confirms or denies it */
   bool is_let_go : 1;            /* if it has ended: by its token, as a message or a reply says */
   bool raise_was_sent;
