@@ -322,9 +322,7 @@ def json_of_acl_and_of_a_renewed_token_has_what_the_text_has():
 def _dibs_with_descriptors(number, *words):
     def limit():
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
-    # LeakSanitizer needs descriptors of its own at the end.
-    asan = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'
-    return dibs(*words, preexec_fn=limit, env={'ASAN_OPTIONS': asan})
+    return dibs(*words, preexec_fn=limit, env=no_leak_check())
 
 
 def without_descriptors_the_reason_is_an_error_event_that_names_it():

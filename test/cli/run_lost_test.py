@@ -533,7 +533,7 @@ def a_command_that_cannot_be_forked_is_reported_with_the_reason():
     os.chmod(harness.server.socket, 0o777)
     for most in range(1, 9):
         done = dibs('run', 'forks', '--', 'true', program=command, user=user, group=user,
-                    extra_groups=[], cwd='/',
+                    extra_groups=[], cwd='/', env=no_leak_check(),
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)))
         codes.append(done.code)
         if 'cannot start true' in done.err:
