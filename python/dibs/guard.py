@@ -70,5 +70,6 @@ class Guarded(Named):
         self._do(lib.dibs_guarded_del, fence)
 
     def incr(self, fence: int, by: int = 1) -> int:
-        """Adds to the number in the key; the new number. After Unknown, repeat the same call."""
+        """Adds to the number in the key; the new number. After Unknown, repeat the same call, within
+        58 minutes: later it is Unknown for good, and sends nothing."""
         return int(self._get('int64_t', lib.dibs_guarded_incr, fence, by))

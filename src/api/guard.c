@@ -49,6 +49,8 @@ static dibs_status begin(guarded *g)
 
   drive_lock(c->drive);
   g->writing = writing_begin(c, &w->call, w->kind == GUARDED_INCR ? &w->by : NULL);
+  if (g->writing != NULL)
+    w->op.in_doubt_from = g->writing->in_doubt_from;
   drive_unlock(c->drive);
   return g->writing != NULL ? DIBS_OK : client_refuse(c, DIBS_ERR_NO_MEMORY, "");
 }
@@ -56,6 +58,7 @@ static dibs_status begin(guarded *g)
 static void end(const guarded *g)
 {
   drive_lock(g->client->drive);
+  g->writing->in_doubt_from = g->write.op.in_doubt_from;
   writing_end(g->client, g->writing, g->write.is_settled);
   drive_unlock(g->client->drive);
 }

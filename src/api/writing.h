@@ -4,7 +4,7 @@
  * Each has a number. A write sends the number below which all writes of this client on
  * this key are acknowledged: later copies of those have no effect (protocol.md 13). A sum
  * whose reply was lost stays here after its call: the next identical call continues with
- * its number, and so counts once. */
+ * its number, and so counts once; for no longer than the server knows that number (sync.h). */
 #ifndef API_WRITING_H
 #define API_WRITING_H
 
@@ -18,6 +18,7 @@
 typedef struct writing {
   struct writing *next;
   uint64_t number, fence;
+  instant in_doubt_from;         /* sync.h; of the calls that had this number */
   int64_t by;
   bool is_sum, is_running;
   size_t key_size;

@@ -87,6 +87,8 @@ static dibs_status ask_add(engine *e, sync_op *op, const request *command, insta
   if (op != NULL && op->is_pinned)
     a->pinned = e->servers[op->server];
   list_join(e, a, now);
+  if (op != NULL && op->in_doubt_from.ns != 0)
+    ask_doubt_of_before(a, now);
   *ret_id = a->id;
   if (is_brief(a) && a->pinned->report.is == SEEN_DOWN)
     ask_done(a, DIBS_ERR_UNREACHABLE, a->pinned->report.words);
@@ -110,6 +112,8 @@ void engine_send(engine *e, const request *command, instant give_up_at, instant 
 
 void ask_stop(engine *e, ask *a)
 {
+  if (a->state == ASK_SENT && !a->was_lost)
+    ask_doubt(a);
   list_leave(e, a);
   ask_free(e, a);
 }
@@ -172,16 +176,6 @@ bool ask_fault_is_final(dibs_status why)
          why == DIBS_ERR_DENIED || why == DIBS_ERR_CONFIG;
 }
 
-/* The first copy whose reply is lost. After the limit the server executes no other one. */
-static void doubt(ask *a)
-{
-  span most = a->op != NULL ? a->op->row->repeats_for : (span){ 0 };
-
-  a->was_lost = true;
-  if (most.ns > 0)
-    a->give_up_at = instant_min(a->give_up_at, instant_add(a->sent_at, most));
-}
-
 /* A final fault says nothing about an earlier copy: it may have been executed. */
 static dibs_status status_after(const ask *a, dibs_status fault)
 {
@@ -201,7 +195,7 @@ void ask_unsent(ask *a, dibs_status why, const char *words)
     return;
   }
   if (a->state == ASK_SENT && !a->was_lost)
-    doubt(a);
+    ask_doubt(a);
   a->state = ASK_OPEN;
   a->asking = NULL;                      /* the slot may have moved since */
   a->status = why;
@@ -371,12 +365,14 @@ void asks_tick(engine *e, instant now)
   for (ask *a = e->first_ask; a != NULL; a = a->next) {
     if (a->state == ASK_DONE || instant_before(now, a->give_up_at))
       continue;
-    if (a->state == ASK_SENT)
-      ask_without_reply(e, a, DIBS_UNKNOWN, now);
-    else if (a->was_lost)
-      ask_done(a, DIBS_UNKNOWN, a->words);
-    else
+    if (a->state != ASK_SENT) {
       ask_unanswered(e, a, now);
+      a->status = a->was_lost ? DIBS_UNKNOWN : a->status;
+      continue;
+    }
+    if (!a->was_lost)
+      ask_doubt(a);
+    ask_without_reply(e, a, DIBS_UNKNOWN, now);
   }
 }
 

@@ -93,7 +93,7 @@ bool ask_fault_is_final(dibs_status why);
 dibs_status ask_why(const engine *e, const ask *a, const char **ret_words);
 /* The first known reason why it cannot be sent; never DIBS_OK. */
 dibs_status ask_fault(const engine *e, const ask *a, instant now, text *out);
-/* Ends one that was never sent, with that. */
+/* Ends one that is not sent, with that. */
 void ask_unanswered(const engine *e, ask *a, instant now);
 /* Ends one that was sent, or was not and nothing says why. */
 void ask_without_reply(const engine *e, ask *a, dibs_status status, instant now);
@@ -105,6 +105,10 @@ void ask_times_set(const engine *e, ask *a, const server *s, instant now);  /* b
 void ask_time_learn(const ask *a, const resp_reply *reply, const server *from, instant now);
 /* The server refused it after its limit, but it is still wanted: it will be sent again. */
 void ask_was_late(const ask *a, const resp_node *error, const server *from, instant now);
+/* The reply to its first copy is lost: after `repeats_for` no other one is sent or executed. */
+void ask_doubt(ask *a);
+/* The same of an earlier call, at the begin of one that continues with its number. */
+void ask_doubt_of_before(ask *a, instant now);
 
 /* ---- ops.c ---- */
 /* What the op of this ask makes of its reply, which is freed. */

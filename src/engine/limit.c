@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* engine/limit.c - the times that a request carries to the server. Its limit: after it the server
  * executes nothing, because the caller has its result, or the request was sent again. And the
- * estimate of the server's time: a lease that is changed while that is wrong is in doubt. */
+ * estimate of the server's time: a lease that is changed while that is wrong is in doubt. And until
+ * when one is sent again whose first copy may have been executed. */
 #include "engine/internal.h"
 
 /* A wait that ends sends what undoes its request (rate_cancel, barrier_leave), so that its own
@@ -34,4 +35,24 @@ void ask_was_late(const ask *a, const resp_node *error, const server *from, inst
   if (resp_late_time(error->bytes, error->size, &server_us) &&
       server_us > lock_server_us_at(from->locks, from->route, now))
     lock_server_time(from->locks, from->route, server_us, a->sent_at, now);
+}
+
+void ask_doubt(ask *a)
+{
+  span most = a->op != NULL ? a->op->row->repeats_for : (span){ 0 };
+
+  a->was_lost = true;
+  if (most.ns == 0)
+    return;
+  if (a->op->in_doubt_from.ns == 0)
+    a->op->in_doubt_from = a->sent_at;
+  a->give_up_at = instant_min(a->give_up_at, instant_add(a->op->in_doubt_from, most));
+}
+
+void ask_doubt_of_before(ask *a, instant now)
+{
+  ask_doubt(a);
+  if (!instant_before(now, a->give_up_at))
+    ask_done(a, DIBS_UNKNOWN, "not sent again: the server no longer knows whether it has executed "
+                              "the first request");
 }

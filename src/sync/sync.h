@@ -67,6 +67,8 @@ struct sync_op {
   instant give_up_at;
   bool is_single;                  /* with `every`: REPEAT ends it, too, with TIMED_OUT */
   instant now;                     /* of the call of read() or undo() */
+  instant in_doubt_from;           /* of a row with `repeats_for`, in and out: the first sending
+                                      whose reply was lost, also in an earlier call; 0: none */
   /* Of a row without `every`: */
   bool is_once;                    /* sent again only if the server refused it; UNKNOWN as
                                       soon as its connection ends */

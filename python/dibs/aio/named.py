@@ -200,5 +200,6 @@ class Guarded(Named):
         await self._over(lib.dibs_guarded_del_async, fence)
 
     async def incr(self, fence: int, by: int = 1) -> int:
-        """Adds to the number in the key; the new number. After Unknown, repeat the same call."""
+        """Adds to the number in the key; the new number. After Unknown, repeat the same call, within
+        58 minutes: later it is Unknown for good, and sends nothing."""
         return await self._number(lib.dibs_guarded_incr_async, fence, by)
