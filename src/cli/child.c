@@ -209,15 +209,18 @@ static void give_order(const child *c, const guardian_order *order)
   kill(c->second, SIGCONT);
 }
 
-void child_signal(const child *c, int number)
+bool child_signal(const child *c, int number)
 {
+  bool is_permitted;
+
   if (c->pid <= 0)
-    return;
+    return true;
   if (number == SIGKILL)        /* first, so that it is done if this process gets no further */
     give_order(c, &(guardian_order) { .verb = GUARDIAN_KILL });
-  kill(c->has_group ? -c->pid : c->pid, number);
+  is_permitted = kill(c->has_group ? -c->pid : c->pid, number) == 0 || errno != EPERM;
   if (signals_is_end(number))
     kill(c->has_group ? -c->pid : c->pid, SIGCONT);   /* stopped, it could not end */
+  return is_permitted;
 }
 
 void child_guard(const child *c, const guardian_order *order)

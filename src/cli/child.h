@@ -50,8 +50,9 @@ enum child_state { CHILD_RUNS, CHILD_STOPPED, CHILD_ENDED };
 int child_start(child *c, const child_plan *plan, bool *ret_is_exec);
 
 /* To its whole group, where it has one, and SIGCONT after a signal that is to end it; SIGKILL
- * also to all other descendants. */
-void child_signal(const child *c, int number);
+ * also to all other descendants. false: the kernel permits it for none of them, as the command is
+ * another user's (sudo). */
+bool child_signal(const child *c, int number);
 
 /* Names the times at which the guardian acts by itself. */
 void child_guard(const child *c, const guardian_order *order);

@@ -27,7 +27,7 @@ static void pass_signals_on(child *c, signal_watch *signals)
     int number = (int)info.ssi_signo;
 
     if (number != SIGCHLD && !signals_came_to_group(&info))
-      child_signal(c, number);
+      (void)child_signal(c, number);
     if (number == SIGTSTP)
       signals_stop_self();
   }

@@ -70,10 +70,12 @@ int run_not_started(run *r, const char *what)
 
 static void stop_by_kill(run *r, int64_t valid_ms)
 {
+  bool is_permitted = child_signal(&r->child, SIGKILL);
+
   r->has_killed = true;
   r->was_stopped_by_us = true;
-  child_signal(&r->child, SIGKILL);
-  say_over(r, valid_ms, r->job.what, "was killed");
+  say_over(r, valid_ms, r->job.what, is_permitted ? "was killed" : "runs as another user, could "
+           "not be killed, and continues without the lock");
 }
 
 /* What the guardian does is this process' own plan, half a margin later: it acts only when this
@@ -107,14 +109,15 @@ static void order_guardian(const run *r)
 static void stop_by_signal(run *r, const kill_times *times)
 {
   char name[600], why[600], left[DURATION_SIZE], limit[DURATION_SIZE];
+  bool is_permitted;
 
   r->has_signalled = true;
   r->was_stopped_by_us = true;
   /* First of all: a command that ends by this signal has not come to its own end, and the guardian
    * must end what it has started even if this process gets no further. */
   order_guardian(r);
-  child_signal(&r->child, r->job.lost_signal);
-  child_signal(&r->child, SIGCONT);      /* also after USR1: stopped, it could not clean up */
+  is_permitted = child_signal(&r->child, r->job.lost_signal);
+  (void)child_signal(&r->child, SIGCONT);      /* also after USR1: stopped, it could not clean up */
 
   duration_as_span(times->kill_in_ms, left);
   printable(r->name, name, sizeof(name));
@@ -123,9 +126,12 @@ static void stop_by_signal(run *r, const kill_times *times)
   else
     (void)run_why(r, why);
   say_fault(&(message_facts) { .code = run_loss_code(r), .name = r->name },
-            "%s: %s%s; %s was sent %s and will be killed in %s", name,
+            "%s: %s%s; %s %s %s%s%s", name,
             run_is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
-            run_is_max_hold(r) ? limit : why, r->job.what, signal_name(r->job.lost_signal), left);
+            run_is_max_hold(r) ? limit : why, r->job.what,
+            is_permitted ? "was sent" : "runs as another user, and could not be sent",
+            signal_name(r->job.lost_signal), is_permitted ? " and will be killed in " : "",
+            is_permitted ? left : "");
   notify_send(&r->notify, "STATUS=losing %s, stopping %s", name, r->job.what);
 }
 
@@ -251,7 +257,7 @@ static bool read_signals(run *r)
     if (number == SIGCONT)
       r->wants_continue = true;
     else if (number != SIGCHLD && !came_to_both(r, &info))
-      child_signal(&r->child, number);
+      (void)child_signal(&r->child, number);
     if (number == SIGTSTP && r->options->is_foreground)
       signals_stop_self();
   }

@@ -209,6 +209,34 @@ def the_whole_group_is_dead_when_the_lock_is_lost():
     os.unlink(up)
 
 
+def a_command_of_another_user_is_not_said_to_be_killed():
+    if os.geteuid() != 0:
+        return                          # it becomes root, as by sudo
+    user, command, up = 100000000 + os.getpid(), command_apart(), temporary_file()
+    root = os.path.join(os.path.dirname(command), 'as-root')
+    shutil.copy(shutil.which('setpriv'), root)
+    os.chmod(root, 0o4755)
+    os.chmod(harness.server.directory, 0o755)
+    os.chmod(harness.server.socket, 0o777)
+    with open(up, 'w') as said:
+        process = start('run', '-t', '2s', '-k', '300ms', 'sudo', '--', root, '--reuid', '0',
+                        'sh', '-c', 'echo "pid $$" >&2; exec sleep 600', executable=command,
+                        user=user, group=user, extra_groups=[], cwd='/', stderr=said)
+    try:
+        text = until(lambda: open(up).read() if 'pid ' in open(up).read() else None, 'it runs')
+        harness.server.pause()
+        until(lambda: 'could not be killed' in open(up).read(), 'it is lost')
+    finally:
+        harness.server.resume()
+    os.kill(int(re.search('pid ([0-9]+)', text).group(1)), signal.SIGKILL)
+    equal(finish(process).code, 79, open(up).read())
+    contains(open(up).read(), 'the command runs as another user, and could not be sent TERM\n')
+    contains(open(up).read(), 'the command runs as another user, could not be killed, and '
+                              'continues without the lock')
+    lacks(open(up).read(), 'was killed')
+    shutil.rmtree(os.path.dirname(command))
+
+
 def a_broken_lock_kills_the_command_and_gives_79():
     path = temporary_file()
     process, pid, beats = _stubborn('broken', '-t', '30s', '--status-file', path)
