@@ -247,14 +247,27 @@ static void part_lost(multi_record *w, multi_part *p, const lock_event *event, i
     take_again(w, p, now);
 }
 
+/* What is known counts before what is not: a part that another client had was no lock. */
+static int rank(dibs_status released)
+{
+  static const dibs_status worst[] = { DIBS_TAKEN, DIBS_LOST, DIBS_EXPIRED };
+  int count = sizeof(worst) / sizeof(worst[0]);
+
+  for (int i = 0; i < count; i++)
+    if (released == worst[i])
+      return i;
+  return released == DIBS_OK ? count + 1 : count;
+}
+
+/* A release has the worst end of its parts. */
 static void part_ended(multi_record *w, multi_part *p, const lock_event *event, instant now)
 {
   text shown = text_over(w->words, sizeof(w->words));
   bool was_leaving = p->state == PART_LEAVING;
 
   p->state = PART_NONE;
-  if (w->state == MULTI_LEAVING && event->kind == LOCK_RELEASED && event->status != DIBS_OK &&
-      w->status == DIBS_OK) {
+  if (w->state == MULTI_LEAVING && event->kind == LOCK_RELEASED &&
+      rank(event->status) < rank(w->status)) {
     w->status = event->status;
     text_add(&shown, event->words);
   }

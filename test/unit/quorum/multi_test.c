@@ -102,6 +102,35 @@ TEST(all_are_granted_together_and_given_back_together)
   end(&s);
 }
 
+static void released_as(const char *first, const char *second, dibs_status wanted)
+{
+  struct story s = begin();
+
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 60);
+  assert_string_equal(told(&s), "g");
+  assert_int_equal(hold_release(s.front, s.id, s.n->now), DIBS_OK);
+  assert_string_equal(nodes_next(s.n, 0), "many_release");
+  nodes_answer(s.n, "%s", first);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "many_release");
+  nodes_answer(s.n, "%s", second);
+  assert_string_equal(told(&s), "e");
+  assert_int_equal(last_status, wanted);
+  end(&s);
+}
+
+TEST(the_release_has_the_worst_end_of_its_parts)
+{
+  static const char taken[] = "[:3 $" OTHER ":1:99]";
+
+  released_as(":1", ":2", DIBS_LOST);
+  released_as(":2", ":1", DIBS_LOST);
+  released_as(":2", taken, DIBS_TAKEN);
+  released_as(taken, ":2", DIBS_TAKEN);
+}
+
 /* ---- a part that is lost before all are granted ---- */
 
 static void finish(struct story *s)
