@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#include "sync/command.h"
+
 #define IN_FRONT_MAX 2048        /* requests under way: after more, the reply would be overdue */
 
 bool ask_init(engine *e, ask *a, const request *command)
@@ -176,13 +178,18 @@ bool ask_fault_is_final(dibs_status why)
          why == DIBS_ERR_DENIED || why == DIBS_ERR_CONFIG;
 }
 
+/* One command of a call is a change if a late copy of it is refused. */
+static bool is_change(const ask *a)
+{
+  if (a->observation != NULL || a->op == NULL)
+    return false;
+  return a->op->row == &command_row ? a->command.has_limit : !a->op->row->only_reads;
+}
+
 /* A final fault says nothing about an earlier copy: it may have been executed. */
 static dibs_status status_after(const ask *a, dibs_status fault)
 {
-  bool is_in_doubt = a->was_lost && a->observation == NULL && a->op != NULL &&
-                     !a->op->row->only_reads;
-
-  return is_in_doubt ? DIBS_UNKNOWN : fault;
+  return a->was_lost && is_change(a) ? DIBS_UNKNOWN : fault;
 }
 
 /* The connection is gone. A sent command is sent again, unless its op forbids that (is_once). */

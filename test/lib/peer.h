@@ -89,7 +89,7 @@ dibs_status peer_wants_files(struct peer *p, int link);  /* for which refusal; D
 /* The next scripted command must be `pattern`: "acquire NAME K w|t", "release L",
  * "cancel K", "renew L [L...]", "share_acquire KEY K r|w|p2 w|t", "share_release L",
  * "share_cancel C:K", "share_renew L r|w|p [still]", "many_acquire .n K w|t [keeps]",
- * "many_release L", "many_cancel .n K", others, SET and AUTH as their
+ * "many_release L", "many_cancel .n K", others, SET, AUTH and EXISTS as their
  * words; `*` matches anything to the end. */
 void peer_expect(struct peer *p, const char *pattern);
 bool peer_try_expect(struct peer *p, const char *pattern);   /* false: no command is there */

@@ -71,6 +71,7 @@ void peer_take_effect(struct peer *p, const effect *e)
     peer_keep(p->lines, &p->line_count, "closed");
     break;
   case EFFECT_ANSWERED:
+    tell(p, "answered", e, true);
     resp_reply_free(e->reply);
     break;
   case EFFECT_OP_OVER:

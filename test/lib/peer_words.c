@@ -119,7 +119,7 @@ void peer_describe(const resp_reply *r, char *line, size_t size)
   const char *verb = script_word(r);
   int used;
 
-  if (peer_is_word(r, 0, "SET") || peer_is_word(r, 0, "AUTH")) {
+  if (peer_is_word(r, 0, "SET") || peer_is_word(r, 0, "AUTH") || peer_is_word(r, 0, "EXISTS")) {
     describe_plain(r, line, size);
     return;
   }

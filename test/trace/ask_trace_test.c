@@ -3,7 +3,9 @@
  * again. */
 #include "tests.h"
 
+#include "base/plain_memory.h"
 #include "peer.h"
+#include "sync/command.h"
 #include "sync/guard.h"
 #include "sync/latch.h"
 #include "sync/rate.h"
@@ -149,6 +151,29 @@ TEST(a_change_without_a_reply_whose_client_is_not_admitted_any_more_is_in_doubt)
     peer_expect_told(p, "over a DIBS_UNKNOWN");
     peer_free(p);
   }
+}
+
+/* It changes nothing: what counts is why there is no reply. */
+TEST(a_question_without_a_reply_whose_client_is_not_admitted_any_more_has_that_status)
+{
+  const resp_argument words[] = { RESP_TEXT("EXISTS"), RESP_TEXT("n") };
+  const memory plain = PLAIN_MEMORY;
+  struct peer *p = peer_new();
+  command_op question = { .op = { .row = &command_row } };
+  request k;
+
+  request_init(&k, &plain);
+  assert_true(request_command(&k, words, 2));
+  question.command = &k;
+  question.op.give_up_at = instant_add(peer_now(p), SPAN_MS(HOUR));
+  peer_run(p, "a", &question.op);
+  request_deinit(&k);
+  peer_connect(p, 0);
+  peer_expect(p, "EXISTS n");
+  peer_break_why(p, 0, DIBS_ERR_AUTH, "WRONGPASS");
+  peer_advance_ms(p, 0);
+  peer_expect_told(p, "answered a DIBS_ERR_AUTH");
+  peer_free(p);
 }
 
 TEST(what_was_refused_alone_has_the_status_of_the_refusal)
