@@ -175,7 +175,7 @@ static int pass_signals_on(pid_t keeper, signal_watch *signals)
 }
 
 #define GRANTED 0
-#define NOT_GRANTED -1
+#define NOT_GRANTED (-1)
 
 /* Waits for the grant, or for the keeper's end. The end of the process that the lock is for ends
  * the wait. Returns GRANTED, NOT_GRANTED, or the signal that came before the grant was seen: then

@@ -255,7 +255,7 @@ def environment(**more):
 
 
 def no_leak_check():
-    """Where LeakSanitizer cannot work: it needs a process, a descriptor and /proc at the end."""
+    """Where LeakSanitizer cannot work: it needs a process and a descriptor at the end."""
     return {'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'}
 
 
