@@ -150,8 +150,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
 
 /* Breaks the lock of its holder and grants it to the next waiter; the holder
  * learns it by message, in the first half second of the hold at the end of that. Without messages
- * (a client that polls,
-    spin locks) it learns it by its next renewal, after a third of its ttl, or
+ * (a client that polls, spin locks) it learns it by its next renewal, after a third of its ttl, or
  * with DIBS_LOCK_FIXED at its end. For administrators: until then there may be two holders.
  * `name`   as dibs_inspect().
  * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
@@ -161,9 +160,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
  *          client had the name since), DIBS_LOST (free, and another client may have had it),
  *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (of a
  *          quorum what is no exclusive lock, or one of Java: use a client of each server);
- *          DIBS_UNKNOWN (no reply in time,
-                          or the client has it at a majority of the servers again, with those
- *          that do not answer: repeat it); faults.
+ *          DIBS_UNKNOWN (no reply in time, or the client has it again at a majority of the
+ *          servers, where those that do not answer count as such: repeat it); faults.
  * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
   dibs_client *client, dibs_bytes name, const char *lease);

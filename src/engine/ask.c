@@ -114,8 +114,7 @@ void engine_send(engine *e, const request *command, instant give_up_at, instant 
 
 void ask_stop(engine *e, ask *a)
 {
-  if (a->state == ASK_SENT && !a->was_lost)
-    ask_doubt(a);
+  ask_doubt(a);
   list_leave(e, a);
   ask_free(e, a);
 }
@@ -201,8 +200,7 @@ void ask_unsent(ask *a, dibs_status why, const char *words)
     ask_done(a, DIBS_UNKNOWN, words);
     return;
   }
-  if (a->state == ASK_SENT && !a->was_lost)
-    ask_doubt(a);
+  ask_doubt(a);
   a->state = ASK_OPEN;
   a->asking = NULL;                      /* the slot may have moved since */
   a->status = why;
@@ -377,8 +375,7 @@ void asks_tick(engine *e, instant now)
       a->status = a->was_lost ? DIBS_UNKNOWN : a->status;
       continue;
     }
-    if (!a->was_lost)
-      ask_doubt(a);
+    ask_doubt(a);
     ask_without_reply(e, a, DIBS_UNKNOWN, now);
   }
 }

@@ -105,7 +105,8 @@ void ask_times_set(const engine *e, ask *a, const server *s, instant now);  /* b
 void ask_time_learn(const ask *a, const resp_reply *reply, const server *from, instant now);
 /* The server refused it after its limit, but it is still wanted: it will be sent again. */
 void ask_was_late(const ask *a, const resp_node *error, const server *from, instant now);
-/* The reply to its first copy is lost: after `repeats_for` no other one is sent or executed. */
+/* Of what is sent: that reply is lost. After `repeats_for`, counted from the first copy whose
+ * reply is lost, no other one is sent or executed. */
 void ask_doubt(ask *a);
 /* The same of an earlier call, at the begin of one that continues with its number. */
 void ask_doubt_of_before(ask *a, instant now);

@@ -37,7 +37,7 @@ void ask_was_late(const ask *a, const resp_node *error, const server *from, inst
     lock_server_time(from->locks, from->route, server_us, a->sent_at, now);
 }
 
-void ask_doubt(ask *a)
+static void doubt(ask *a)
 {
   span most = a->op != NULL ? a->op->row->repeats_for : (span){ 0 };
 
@@ -49,9 +49,15 @@ void ask_doubt(ask *a)
   a->give_up_at = instant_min(a->give_up_at, instant_add(a->op->in_doubt_from, most));
 }
 
+void ask_doubt(ask *a)
+{
+  if (a->state == ASK_SENT && !a->was_lost)
+    doubt(a);
+}
+
 void ask_doubt_of_before(ask *a, instant now)
 {
-  ask_doubt(a);
+  doubt(a);
   if (!instant_before(now, a->give_up_at))
     ask_done(a, DIBS_UNKNOWN, "not sent again: the server no longer knows whether it has executed "
                               "the first request");

@@ -35,13 +35,19 @@ def _has_started_nothing(process):
     return done
 
 
-def _is_lost_before_the_start(what, *words):
+def _granted_too_late(*words):
+    """Stopped after the grant of `late`, before the start, until the lease is over."""
     process, path, other = _waits_behind('late', 'TIMER_WAITS_WHILE', *words)
     end_holder(other)
     until_waiting('late', 0)
     until_held('late')
     _until_over(process, 'late')
     os.unlink(path)
+    return process
+
+
+def _is_lost_before_the_start(what, *words):
+    process = _granted_too_late(*words)
     contains(_has_started_nothing(process).err, 'lost late: %s was not started' % what)
 
 
@@ -59,12 +65,7 @@ def a_leader_does_not_start_its_work_after_the_end_of_the_lease():
 
 def on_deposed_starts_after_the_end_of_the_lease():
     words = 'elect run -t 2s late --on-deposed'.split() + ['echo deposed', '--', 'echo', 'led']
-    process, path, other = _waits_behind('late', 'TIMER_WAITS_WHILE', *words)
-    end_holder(other)
-    until_waiting('late', 0)
-    until_held('late')
-    _until_over(process, 'late')
-    os.unlink(path)
+    process = _granted_too_late(*words)
     process.send_signal(signal.SIGCONT)
     done = finish(process)
     equal((done.code, done.out), (79, 'deposed\n'), done)

@@ -146,7 +146,7 @@ TEST(a_change_without_a_reply_whose_client_is_not_admitted_any_more_is_in_doubt)
     any_op a;
     struct peer *p = sent(&a, &changes[i], HOUR);
 
-    engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
+    peer_break_why(p, 0, DIBS_ERR_AUTH, "WRONGPASS");
     peer_advance_ms(p, 0);
     peer_expect_told(p, "over a DIBS_UNKNOWN");
     peer_free(p);

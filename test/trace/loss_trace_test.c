@@ -90,7 +90,7 @@ TEST(a_loss_says_why_there_is_no_connection)
 
   peer_advance_to_command(p);
   peer_serve(p, "renew*", "-%s", refusals[0]);
-  engine_disconnected(peer_engine(p), 0, DIBS_ERR_TLS, "the certificate has expired", peer_now(p));
+  peer_break_why(p, 0, DIBS_ERR_TLS, "the certificate has expired");
   expect_in(why_now(p, "a"), SERVER "the certificate has expired");
   while (peer_events(p, DIBS_EVENT_LOST) == 0)
     peer_advance_ms(p, 10);

@@ -188,7 +188,7 @@ TEST(an_answer_begins_the_connect_timeout_anew)
 
 static void refuse_credentials(struct peer *p)
 {
-  engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
+  peer_break_why(p, 0, DIBS_ERR_AUTH, "WRONGPASS");
   peer_advance_ms(p, 1);
 }
 

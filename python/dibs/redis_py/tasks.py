@@ -71,8 +71,8 @@ async def _deliver(ask: Callable[[], Awaitable[T]], give_back: Callable[[], Awai
 
 async def _or_back(call: Callable[[], Awaitable[None]],
                    give_back: Callable[[], Awaitable[Any]]) -> None:
-    """The end of asyncio.run() cancels all tasks, and waits for those that exist by then: for this
-    one. What it asked for may be executed all the same."""
+    """Undoes a call that the end of asyncio.run() has cancelled: the server may execute it all the
+    same. asyncio.run() waits for the tasks that exist then, and so for this one."""
     try:
         await call()
     except asyncio.CancelledError:
