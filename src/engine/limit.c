@@ -51,7 +51,7 @@ static void doubt(ask *a)
 
 void ask_doubt(ask *a)
 {
-  if (a->state == ASK_SENT && !a->was_lost)
+  if (a->state == ASK_SENT)
     doubt(a);
 }
 
