@@ -37,8 +37,6 @@ static size_t count_holders(const answers *all, const inspect_answer *a)
   return count;
 }
 
-/* Servers that grant after the majority may have a higher token than that of the fence, which the
- * majority gets. */
 static size_t count_same_token(const answers *all, const inspect_answer *a)
 {
   size_t count = 0;
@@ -48,6 +46,9 @@ static size_t count_same_token(const answers *all, const inspect_answer *a)
   return count;
 }
 
+/* Servers that grant after the majority may have a higher token than that of the fence, which the
+ * majority gets. Of a lease as many have either token if the others do not answer: the lower one
+ * is the fence's. */
 static bool is_better(const answers *all, const inspect_answer *a, const inspect_answer *b)
 {
   size_t holders_a = count_holders(all, a), holders_b = count_holders(all, b);
@@ -55,7 +56,9 @@ static bool is_better(const answers *all, const inspect_answer *a, const inspect
 
   if (holders_a != holders_b)
     return holders_a > holders_b;
-  return same_a != same_b ? same_a > same_b : a->last_token > b->last_token;
+  if (same_a != same_b)
+    return same_a > same_b;
+  return holders_a > 0 ? a->last_token < b->last_token : a->last_token > b->last_token;
 }
 
 /* Waiters queue at one of the servers. */

@@ -203,7 +203,6 @@ static dibs_inspection *inspect(const char *name)
   return in;
 }
 
-/* A minority is nothing: a client that died has left it, or one that asks at the same time. */
 /* Servers with a lower token get that of the fence after the grant. */
 static bool is_fence_shown(void *hold)
 {
@@ -214,6 +213,7 @@ static bool is_fence_shown(void *hold)
   return is_it;
 }
 
+/* A minority is nothing: a client that died has left it, or one that asks at the same time. */
 TEST(a_holder_of_a_minority_is_not_shown)
 {
   for (int i = 0; i < SERVERS; i++) {

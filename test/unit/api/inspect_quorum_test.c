@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: api/inspect_quorum - the answers of several servers about one name become one. */
+#include "tests.h"
+
+#include <stdlib.h>
+
+#include "api/api.h"
+
+#define FENCE 1000u      /* the token that a majority has */
+
+/* Servers with these tokens of the same lease; `holders` 0: it is over. */
+static uint64_t token_shown(size_t holders, const uint64_t *tokens, size_t count, size_t silent)
+{
+  inspect_answer *all = calloc(count + 1, sizeof(*all));
+  uint64_t shown;
+
+  assert_non_null(all);
+  for (size_t i = 0; i < count; i++)
+    all[i] = (inspect_answer){ .last_token = tokens[i], .holder_count = holders,
+                               .shown_holders = holders,
+                               .holders = { { .lease = { .client = "me", .token = tokens[i] } } } };
+  inspect_majority(all, count, silent, &all[count]);
+  assert_int_equal(all[count].holder_count, holders);
+  assert_true(holders == 0 || all[count].holders[0].lease.token == all[count].last_token);
+  shown = all[count].last_token;
+  free(all);
+  return shown;
+}
+
+TEST(a_higher_token_of_servers_that_granted_late_is_not_the_fence)
+{
+  assert_int_equal(token_shown(1, (uint64_t[]){ FENCE, FENCE, FENCE + 7 }, 3, 0), FENCE);
+  assert_int_equal(token_shown(1, (uint64_t[]){ FENCE + 7, FENCE, FENCE }, 3, 0), FENCE);
+}
+
+TEST(nor_is_it_while_servers_of_the_majority_are_silent)
+{
+  assert_int_equal(token_shown(1, (uint64_t[]){ FENCE, FENCE + 7 }, 2, 1), FENCE);
+  assert_int_equal(token_shown(1, (uint64_t[]){ FENCE + 7, FENCE }, 2, 1), FENCE);
+  assert_int_equal(token_shown(1, (uint64_t[]){ FENCE + 9, FENCE, FENCE + 7 }, 3, 2), FENCE);
+}
+
+TEST(a_free_name_has_the_newest_token)
+{
+  assert_int_equal(token_shown(0, (uint64_t[]){ FENCE, FENCE - 7 }, 2, 1), FENCE);
+  assert_int_equal(token_shown(0, (uint64_t[]){ FENCE - 7, FENCE }, 2, 1), FENCE);
+}
+
+RUN_TESTS(NULL, NULL)
