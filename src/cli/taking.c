@@ -83,7 +83,7 @@ const option_row options_taking[] = {
     "wait at most DUR (default: forever), then exit 75" },
   { "conflict-exit-code", 'E', "N", INT(taking_options, conflict_code, 0, 255),
     "exit N instead of 75" },
-  { "skip-ok", 0, NULL, FLAG(taking_options, busy_is_fine), "exit 0 instead of 75" },
+  { "skip-ok", 0, NULL, FLAG(taking_options, busy_is_fine), "exit 0 instead of 75; refused by acquire" },
   { "fair", 0, NULL, BIT(taking_options, kind_flag, DIBS_LOCK_FAIR),
     "first come, first served (native locks always are)" },
   { "spin", 0, NULL, BIT(taking_options, kind_flag, DIBS_LOCK_SPIN),
