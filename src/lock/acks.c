@@ -285,7 +285,7 @@ static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, i
   if (!native_renew_answer(reply, 0, &a) || !a.is_ours) {
     return hold_not_ours(l, now);
   }
-  l->term.waiters_elsewhere = a.waiters;
+  hold_count_waiters(l, a.waiters);
   l->term.valid_until = instant_max(l->term.valid_until,
                                     lease_end(sent_at, span_ms(a.remaining_ms), ppm));
   l->acks->renewed_at = sent_at;

@@ -38,7 +38,7 @@ lease_state ask_begin(lease *l, instant now)
   if (l->acks != NULL)
     acks_forget(l);
   l->wait->newest_token = 0;
-  l->term.is_reported_broken = l->term.is_let_go = false;
+  l->term.is_reported_broken = l->term.is_let_go = l->term.was_wanted = false;
   l->attempts = 0;
   l->handovers = 0;
   timers_clear(&t->timers, &l->poll);

@@ -294,6 +294,7 @@ static void renewal_sent(lease *l, call *c, size_t i, instant now)
   c->renewals[i].lease_number = l->id;
   c->renewals[i].lease = l->term.id;
   c->renewals[i].reports = l->term.reports;
+  l->term.was_wanted = false;
   c->renewals[i].mode = l->mode;
   c->renewals[i].is_still = wire_renews_nothing(l);
   l->renewing_at = c->route;

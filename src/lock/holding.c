@@ -49,6 +49,12 @@ void hold_remember_token(lease *l, instant now)
     fence_memory_add(&t->fences, l->bytes, l->size, token);
 }
 
+/* The reply may be older than the message of a waiter, which came by another connection. */
+void hold_count_waiters(lease *l, uint64_t waiters)
+{
+  l->term.waiters_elsewhere = waiters == 0 && l->term.was_wanted ? 1 : waiters;
+}
+
 lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span ttl,
                          uint64_t waiters, bool confirm, instant since, instant now)
 {
@@ -61,7 +67,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   l->term.is_as_granted = false;
   l->term.ttl = ttl;
   /* A dialect without a count of waiters: assume one. */
-  l->term.waiters_elsewhere = t->protocol.dialect->traits.hands_over ? waiters : 1;
+  hold_count_waiters(l, t->protocol.dialect->traits.hands_over ? waiters : 1);
   l->term.valid_until = valid_until;
   l->local_number = 0;
   l->handovers = 0;
@@ -194,7 +200,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, bool is_older, instant
                now);
   holders_say(&l->claims, "");
   l->term.valid_until = instant_max(l->term.valid_until, end);
-  l->term.waiters_elsewhere = a->waiters;
+  hold_count_waiters(l, a->waiters);
   l->term.is_suspect = false;
   if (!is_older)
     l->term.is_reported_broken = l->term.is_let_go = false;

@@ -111,8 +111,8 @@ static lease *lease_of(const lock_table *t, const inbox_message *m)
 
 static lease_state message_want(lease *l)
 {
-  if (l->term.waiters_elsewhere == 0)
-    l->term.waiters_elsewhere = 1;
+  l->term.was_wanted = true;
+  hold_count_waiters(l, l->term.waiters_elsewhere);
   return l->state == LEASE_PARKED ? park_revoked(l) : l->state;
 }
 
@@ -183,9 +183,9 @@ void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now)
       give_back(t, &m, now);
     break;
   case INBOX_WANT:
-    if (l != NULL && is_ours(l, m.lease.ask))
+    if (l != NULL && (is_ours(l, m.lease.ask) || is_open(l, m.lease.ask)))
       lease_become(l, message_want(l), now);
-    else if (l == NULL || !is_open(l, m.lease.ask))
+    else
       give_back(t, &m, now);
     break;
   case INBOX_LOST:

@@ -122,6 +122,24 @@ TEST(a_want_during_a_local_reacquire_is_met_by_the_next_release)
   peer_free(p);
 }
 
+/* The message comes by another connection than the reply. */
+TEST(a_want_that_comes_before_the_reply_that_grants_is_met_by_the_release)
+{
+  struct peer *p = idle();
+
+  peer_message(p, "want " L " n");
+  peer_serve(p, "release " L, "1");
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_message(p, "want " PEER_CLIENT ":2:70 n");
+  peer_answer(p, "70");
+  peer_expect_told(p, "granted b");
+  peer_release(p, "b");
+  peer_serve(p, "release " PEER_CLIENT ":2:70", "1");
+  peer_expect_told(p, "released b DIBS_OK");
+  peer_free(p);
+}
+
 TEST(who_comes_when_it_is_being_let_go_asks_the_server)
 {
   struct peer *p = idle();

@@ -284,12 +284,11 @@ TEST(the_next_waiter_of_the_process_gets_it_without_the_server)
   peer_free(p);
 }
 
-TEST(with_waiters_elsewhere_at_most_sixteen_in_a_row)
+/* "a" holds and "b" waits; each asks again. Then the server decides who is next. */
+static void expect_sixteen_in_a_row(struct peer *p)
 {
-  struct peer *p = held_with_inbox();
   int count = 0;
 
-  peer_message(p, "want " A ":1:60 n");
   for (count = 0; count < 100; count++) {
     const char *holder = count % 2 ? "b" : "a", *next = count % 2 ? "a" : "b";
     char released[32], granted[32];
@@ -305,6 +304,46 @@ TEST(with_waiters_elsewhere_at_most_sixteen_in_a_row)
   }
   peer_expect(p, "release " A ":1:60");
   peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+TEST(with_waiters_elsewhere_at_most_sixteen_in_a_row)
+{
+  struct peer *p = held_with_inbox();
+
+  peer_message(p, "want " A ":1:60 n");
+  expect_sixteen_in_a_row(p);
+}
+
+/* The message comes by another connection than the reply, which is older. */
+TEST(a_reply_from_before_a_want_does_not_deny_it)
+{
+  struct peer *p = held_with_inbox();
+
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " A ":1:60");
+  peer_message(p, "want " A ":1:60 n");
+  peer_renew(p);
+  peer_expect_told(p, "renewed a");
+  expect_sixteen_in_a_row(p);
+}
+
+TEST(the_reply_to_a_later_renewal_says_who_waits)
+{
+  struct peer *p = held_with_inbox();
+
+  peer_message(p, "want " A ":1:60 n");
+  peer_advance_to_command(p);
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_told(p, "granted b");
+  peer_lock(p, "a", (struct wish){ 0 });
+  peer_advance_ms(p, 11);
+  peer_release(p, "b");
+  peer_expect_told(p, "released b DIBS_OK");
+  peer_expect_told(p, "granted a");
   peer_free(p);
 }
 
