@@ -261,13 +261,15 @@ void held_release(quorum_record *r, instant now)
   record_leave(r, now);
 }
 
-/* Done when other clients can find a majority free: servers without replies are not waited
- * for. `asked` of them were asked for a lease and gave none yet: nothing was held there. */
+/* Done when other clients can find a majority free, and the replies show whether it was held until
+ * then: after that, servers without replies are not waited for. `asked` of them were asked for a
+ * lease and gave none yet: nothing was held there. */
 void held_left(quorum_record *r)
 {
   const quorum *q = r->quorum;
   size_t open = 0, asked = 0, unknown = 0, done = 0, taken = 0;
   dibs_status status = DIBS_OK;
+  bool is_undecided;
 
   if (r->state != RECORD_LEAVING || r->claims.holders == NULL)
     return;
@@ -278,14 +280,16 @@ void held_left(quorum_record *r)
     open += m->state == MEMBER_LEAVING;
     asked += m->state == MEMBER_CANCELLED;
     unknown += is_left && m->why == DIBS_UNKNOWN;
-    done += m->state == MEMBER_LEAVING || (is_left && m->why == DIBS_OK);
+    done += is_left && m->why == DIBS_OK;
     taken += is_left && m->why == DIBS_TAKEN;
   }
-  if (open > 0 && open + asked + unknown > q->count - q->majority)
+  is_undecided = open + asked + unknown > q->count - q->majority ||
+                 (done < q->majority && done + open + unknown >= q->majority);
+  if (open > 0 && is_undecided)
     return;
-  if (open + asked + unknown > q->count - q->majority)
+  if (is_undecided)
     status = DIBS_UNKNOWN;
-  else if (done + unknown < q->majority)
+  else if (done < q->majority)
     status = taken >= q->majority ? DIBS_TAKEN : DIBS_LOST;   /* a majority is taken */
   r->quorum->backend.counts.released += claims_count(r->claims.holders);
   holders_end(&r->claims, status,

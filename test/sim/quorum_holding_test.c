@@ -336,4 +336,26 @@ TEST(a_repair_under_way_does_not_count_as_held)
   over(s);
 }
 
+/* One server still has the lease, another client has it at the two others: the replies of these
+ * decide, whichever comes last. */
+TEST(a_release_without_a_majority_is_not_done_whichever_reply_is_late)
+{
+  for (int late = 0; late < 3; late++) {
+    static const char loss[] = "DEL dibs:m:{x}\r\n";
+    site *s = site_of(3, 2);
+    told t, other;
+
+    hold(s, 0, &t);
+    site_ask(s, 0, loss, sizeof(loss) - 1);
+    site_ask(s, 2, loss, sizeof(loss) - 1);
+    claim_by(s, 1, &other, true);
+    (void)await(s, &other.granted, SPAN_MS(100));
+    s->delay[late] = SPAN_MS(100);
+    release_by(s, 0, &t);
+    (void)await(s, &t.released, SPAN_MS(3000));
+    assert_int_equal(t.last.status, DIBS_TAKEN);
+    over(s);
+  }
+}
+
 RUN_TESTS(NULL, NULL)
