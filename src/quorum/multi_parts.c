@@ -262,12 +262,13 @@ static int rank(dibs_status released)
 /* A release has the worst end of its parts. */
 static void part_ended(multi_record *w, multi_part *p, const lock_event *event, instant now)
 {
-  text shown = text_over(w->words, sizeof(w->words));
   bool was_leaving = p->state == PART_LEAVING;
 
   p->state = PART_NONE;
   if (w->state == MULTI_LEAVING && event->kind == LOCK_RELEASED &&
       rank(event->status) < rank(w->status)) {
+    text shown = text_over(w->words, sizeof(w->words));
+
     w->status = event->status;
     text_add(&shown, event->words);
   }

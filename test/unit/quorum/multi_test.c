@@ -44,6 +44,7 @@ static void end(struct story *s)
 }
 
 static dibs_status last_status;         /* of the last event */
+static char last_words[128];
 static instant told_end;                /* of the last one that has it */
 
 /* What the program is told, as letters. */
@@ -58,6 +59,7 @@ static const char *told(struct story *s)
   while (hold_next_event(s->front, &event)) {
     seen[count++] = nodes_letter(event.kind);
     last_status = event.status;
+    (void)snprintf(last_words, sizeof(last_words), "%s", event.words);
     if (event.valid_until.ns != 0)
       told_end = event.valid_until;
   }
@@ -118,6 +120,7 @@ static void released_as(const char *first, const char *second, dibs_status wante
   nodes_answer(s.n, "%s", second);
   assert_string_equal(told(&s), "e");
   assert_int_equal(last_status, wanted);
+  assert_string_equal(last_words, "it had ended before it was released");
   end(&s);
 }
 
