@@ -290,6 +290,8 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
     resp_reply_free(reply);
     return;
   }
+  if (is_change(a))
+    from->commands->refusals = 0;        /* it can write */
   ask_time_learn(a, reply, from, now);
   resp_reply_free(a->reply);             /* an older one that was not read */
   a->reply = reply;

@@ -129,7 +129,7 @@ void connection_end(engine *e, connection *c)
 
   link_closed(c->link);
   c->state = PLAN_OFF;
-  c->was_ready = c->report_connect = false;
+  c->is_left = c->was_ready = c->report_connect = false;
   c->failures = c->refusals = 0;
   c->refusal = DIBS_OK;
   c->is_done = c->server == NULL;        /* freed after its effects were delivered */
@@ -141,7 +141,7 @@ void connection_end(engine *e, connection *c)
 
 bool connection_is_ready(const connection *c)
 {
-  return c != NULL && c->state == PLAN_READY;
+  return c != NULL && c->state == PLAN_READY && !c->is_left;
 }
 
 void connection_want(engine *e, connection *c, instant now)
@@ -269,8 +269,7 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
   c->refusals += why == DIBS_ERR_READ_ONLY && c->state == PLAN_CONNECTING;
   c->until = instant_add(now, back_off(e, c, why));
   c->state = instant_before(now, c->until) ? PLAN_BACK_OFF : PLAN_OFF;
-  c->was_ready = false;
-  c->report_connect = false;
+  c->is_left = c->was_ready = c->report_connect = false;
   what_was_lost(e, c, why, words_with_files(c, words, &shown), now);
 }
 

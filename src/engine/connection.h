@@ -32,6 +32,7 @@ typedef struct connection {
   instant until;            /* CONNECTING: give up; BACK_OFF: try again */
   unsigned failures;        /* in a row */
   unsigned refusals;        /* in a row: connected, but to a replica */
+  bool is_left;             /* READY: a write was refused by a replica; nothing more is sent */
   bool report_connect, report_disconnect;
   bool was_ready;
   bool has_worked;          /* ever: opened again, it is a reconnection */

@@ -39,8 +39,12 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
   }
 }
 
+/* What was sent behind the refused write gets its own refusal first: without a reply it would be in
+ * doubt. */
 static void leave_replica(engine *e, connection *c, instant now)
 {
+  if (!c->is_left || link_unanswered(c->link) > 0)
+    return;
   connection_drop(e, c, DIBS_ERR_READ_ONLY,
                   "READONLY: this server is a replica; give the primary's address", now);
 }
@@ -64,13 +68,13 @@ static void lock_answered(engine *e, connection *c, const link_event *event, ins
     server_decided(e, s, now);
   resp_reply_free(event->reply);
   report_warning(e, s->locks);
-  if (c->purpose == FOR_COMMANDS)
+  if (c->purpose == FOR_COMMANDS && !c->is_left)
     c->refusals = verdict == LOCK_READ_ONLY ? c->refusals + 1 : 0;
   switch (verdict) {
   case LOCK_FINE:
     break;
   case LOCK_READ_ONLY:
-    leave_replica(e, c, now);
+    c->is_left = true;
     break;
   case LOCK_BROKEN:
     connection_drop(e, c, DIBS_ERR_PROTOCOL,
@@ -113,8 +117,8 @@ static void answered(engine *e, connection *c, const link_event *event, instant 
   }
   if ((event->tag & TAG_ASKS) == TAG_ASKS) {
     if (!ask_answered_with(e, event->tag, event->reply, c->server, now)) {
-      c->refusals++;
-      leave_replica(e, c, now);
+      c->refusals += !c->is_left;
+      c->is_left = true;
     }
     return;
   }
@@ -201,6 +205,7 @@ static void pull_events(engine *e, connection *c, instant now)
       break;
     case LINK_EVENT_ANSWER:
       answered(e, c, &event, now);
+      leave_replica(e, c, now);
       break;
     case LINK_EVENT_MESSAGE:
       message(e, c, &event, now);

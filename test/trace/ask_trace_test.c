@@ -10,6 +10,8 @@
 #include "sync/latch.h"
 #include "sync/rate.h"
 
+#define READ_ONLY "-READONLY You can't write against a read only replica."
+
 enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 
 typedef union any_op {
@@ -125,7 +127,7 @@ TEST(a_change_without_a_reply_that_is_refused_later_is_in_doubt)
 {
   static const char *const refusals[] = {
     "-NOPERM this user has no permissions to run the 'evalsha' command",
-    "-READONLY You can't write against a read only replica.",
+    READ_ONLY,
   };
 
   for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
@@ -186,17 +188,66 @@ TEST(what_was_refused_alone_has_the_status_of_the_refusal)
   peer_free(p);
 }
 
+static void count_down(struct peer *p, const char *label, any_op *a)
+{
+  fill(a, &latch_down_row);
+  a->op.give_up_at = instant_add(peer_now(p), SPAN_MS(HOUR));
+  peer_run(p, label, &a->op);
+}
+
 TEST(a_replica_that_refuses_a_change_is_left)
 {
   any_op a, b;
   struct peer *p = sent(&a, &changes[1], HOUR);
 
-  peer_answer(p, "-READONLY You can't write against a read only replica.");
+  peer_answer(p, READ_ONLY);
   peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
-  fill(&b, changes[1].row);
-  b.op.give_up_at = instant_add(peer_now(p), SPAN_MS(HOUR));
-  peer_run(p, "b", &b.op);
+  count_down(p, "b", &b);
   peer_advance_ms(p, 100);
+  assert_true(peer_wants(p, 0));
+  peer_free(p);
+}
+
+/* What the replica got before it was left is not in doubt; what comes later waits for a primary. */
+TEST(a_replica_is_left_when_it_has_refused_all_that_was_sent)
+{
+  any_op a, b, c;
+  struct peer *p = sent(&a, &changes[1], HOUR);
+
+  count_down(p, "b", &b);
+  peer_expect(p, "latch_down*");
+  peer_answer(p, READ_ONLY);
+  peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
+  count_down(p, "c", &c);
+  peer_expect_nothing(p);
+  peer_answer(p, READ_ONLY);
+  peer_expect_told(p, "over b DIBS_ERR_READ_ONLY");
+  peer_advance_ms(p, 100);
+  peer_connect(p, 0);
+  peer_serve(p, "latch_down*", "'9");
+  peer_expect_told(p, "over c DIBS_OK");
+  peer_free(p);
+}
+
+TEST(a_server_that_takes_changes_again_is_asked_again_at_once_after_a_lost_connection)
+{
+  any_op a, b;
+  struct peer *p = sent(&a, &changes[1], HOUR);
+
+  for (int i = 0; i < 4; i++) {
+    peer_answer(p, READ_ONLY);
+    peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
+    count_down(p, "a", &a);
+    peer_advance_ms(p, 2 * SECOND);
+    peer_connect(p, 0);
+    peer_expect(p, "latch_down*");
+  }
+  peer_answer(p, "'9");
+  peer_expect_told(p, "over a DIBS_OK");
+  count_down(p, "b", &b);
+  peer_expect(p, "latch_down*");
+  peer_break(p, 0);
+  peer_advance_ms(p, 0);
   assert_true(peer_wants(p, 0));
   peer_free(p);
 }
