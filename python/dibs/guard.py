@@ -71,5 +71,5 @@ class Guarded(Named):
 
     def incr(self, fence: int, by: int = 1) -> int:
         """Adds to the number in the key; the new number. After Unknown, repeat the same call, within
-        58 minutes: later it is Unknown for good, and sends nothing."""
+        58 minutes: later it is Unknown, and sends nothing, until the key is set or deleted."""
         return int(self._get('int64_t', lib.dibs_guarded_incr, fence, by))

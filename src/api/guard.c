@@ -59,6 +59,9 @@ static void end(const guarded *g)
 {
   drive_lock(g->client->drive);
   g->writing->in_doubt_from = g->write.op.in_doubt_from;
+  if (g->write.is_written && (g->write.kind == GUARDED_SET || g->write.kind == GUARDED_DEL))
+    writings_replaced(g->client, g->writing,
+                      instant_add(drive_now(), (span){ -guarded_write_row.repeats_for.ns }));
   writing_end(g->client, g->writing, g->write.is_settled);
   drive_unlock(g->client->drive);
 }

@@ -82,6 +82,19 @@ void writing_end(client_record *c, writing *w, bool is_settled)
     writing_remove(c, w);
 }
 
+void writings_replaced(client_record *c, const writing *w, instant at)
+{
+  const guard_call key = { .key = w->key, .key_size = w->key_size };
+  writing *next;
+
+  for (writing *sum = c->first_writing; sum != NULL; sum = next) {
+    next = sum->next;
+    if (!sum->is_running && sum->in_doubt_from.ns != 0 && is_on(sum, &key) &&
+        instant_before(sum->in_doubt_from, at))
+      writing_remove(c, sum);
+  }
+}
+
 void writings_free(client_record *c)
 {
   while (c->first_writing != NULL)

@@ -30,6 +30,9 @@ typedef struct writing {
 writing *writing_begin(client_record *c, guard_call *call, const int64_t *by);
 /* Mutex held. `is_settled`: its outcome is known. */
 void writing_end(client_record *c, writing *w, bool is_settled);
+/* Mutex held. `w` has written the whole value of its key: forgets the sums on it that are in doubt
+ * since before `at`, which the server has forgotten, too. */
+void writings_replaced(client_record *c, const writing *w, instant at);
 void writings_free(client_record *c);          /* when no call runs any more */
 
 #endif

@@ -29,6 +29,7 @@ static sync_next write_read(sync_op *op, const resp_reply *reply)
   g->is_settled = true;
   if (!native_guard_answer(reply, &came, g->kind == GUARDED_INCR ? &g->sum : NULL))
     return sync_over(DIBS_ERR_PROTOCOL, "unexpected reply to a guarded write");
+  g->is_written = came == GUARD_WRITTEN;
   if (came == GUARD_LATE)
     return sync_over(DIBS_UNKNOWN, "the server treats this write as a late copy");
   return sync_over(came == GUARD_FENCED ? DIBS_FENCED : DIBS_OK, "");

@@ -23,6 +23,7 @@ typedef struct guarded_op {
   int64_t by;                      /* INCR */
   int64_t sum;                     /* its result */
   bool is_settled;                 /* the server has answered */
+  bool is_written;                 /* and has executed it */
 } guarded_op;
 
 #endif

@@ -71,6 +71,28 @@ static void repeats_after_the_hour(void)
   EXPECT(add(8, &sum) == DIBS_OK && sum == 200);      /* of another hold */
 }
 
+/* As dibs/guard.h says: the program reads the number, and sets it. */
+static void is_set_after_the_hour(void)
+{
+  int64_t sum = 0;
+
+  counted_in_doubt();
+  dibs_sim_sleep_ms(HOUR);
+  EXPECT(add(7, &sum) == DIBS_UNKNOWN);
+  EXPECT(dibs_guarded_set(c, "k", 7, "5", 1, 0) == DIBS_OK);
+  EXPECT(add(7, &sum) == DIBS_OK && sum == 105);
+}
+
+static void is_set_within_the_hour(void)
+{
+  int64_t sum = 0;
+
+  counted_in_doubt();
+  EXPECT(dibs_guarded_set(c, "k", 7, "5", 1, 0) == DIBS_OK);
+  EXPECT(add(7, &sum) == DIBS_OK && sum == 100);      /* counted before that, and only then */
+  expect_stored("5");
+}
+
 /* The call begins in time; the server answers it after that. */
 static void waits_over_the_hour(void)
 {
@@ -144,6 +166,8 @@ static void play(part *p)
 
 TEST(a_sum_in_doubt_is_the_same_within_the_hour) { play(repeats_within_the_hour); }
 TEST(a_sum_in_doubt_is_not_counted_again_an_hour_later) { play(repeats_after_the_hour); }
+TEST(a_sum_in_doubt_ends_when_its_number_is_set_after_the_hour) { play(is_set_after_the_hour); }
+TEST(a_sum_in_doubt_is_the_same_when_its_number_is_set_within_the_hour) { play(is_set_within_the_hour); }
 TEST(a_sum_in_doubt_is_not_sent_by_a_call_that_waits_over_the_hour) { play(waits_over_the_hour); }
 TEST(a_second_copy_in_doubt_does_not_lengthen_the_hour) { play(is_in_doubt_twice); }
 TEST(a_sum_that_was_never_sent_is_counted_whenever_it_is_repeated) { play(was_never_sent); }
