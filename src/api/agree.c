@@ -29,9 +29,9 @@ static void fail(claim *cl, const outcome *end)
   claim_failed(cl, end->status, outcome_error(end, &room)->text);
 }
 
-static bool ask(agreement *a, const request *k)
+static bool ask(agreement *a, const request *k, sync_op how)
 {
-  question_ask(a->claim->client, &a->question, k, a->until);
+  question_ask_by(a->claim->client, &a->question, k, how);
   a->is_open = !a->question.waiter.is_done;
   if (a->is_open)
     a->question.then = agreed;
@@ -40,12 +40,13 @@ static bool ask(agreement *a, const request *k)
 
 static bool time_ask(agreement *a)
 {
+  client_record *c = a->claim->client;
   request k;
   bool is_asked;
 
-  request_init(&k, &a->claim->client->memory);
+  request_init(&k, &c->memory);
   time_request(&k);
-  is_asked = ask(a, &k);
+  is_asked = ask(a, &k, time_ask_at(c, a->spec.name, a->spec.name_size, a->until));
   request_deinit(&k);
   return is_asked;
 }
@@ -59,7 +60,7 @@ static bool number_ask(agreement *a)
   request_init(&k, &c->memory);
   (void)c->names.dialect->share_set(&c->names, &k, a->spec.name, a->spec.name_size,
                                     SHARE_SET_IF_ABSENT, a->limit, ESTIMATE_AT_SENDING);
-  is_asked = ask(a, &k);
+  is_asked = ask(a, &k, (sync_op){ .give_up_at = a->until });
   request_deinit(&k);
   return is_asked;
 }
@@ -113,6 +114,17 @@ static void time_learnt(agreement *a)
     fail(a->claim, &a->question.end);
 }
 
+/* Without the time the number is asked for, too: the slot may have got another server. */
+static bool begins(agreement *a)
+{
+  if (time_ask(a))
+    return true;
+  if (a->question.end.status != DIBS_ERR_UNREACHABLE)
+    return false;
+  a->has_time = true;
+  return number_ask(a);
+}
+
 static void agreed(client_record *c, question *q)
 {
   agreement *a = RECORD_OF(agreement, question, q);
@@ -124,7 +136,7 @@ static void agreed(client_record *c, question *q)
   a->is_open = false;
   if (cl->is_over)
     ;                                    /* cancelled meanwhile */
-  else if (q->end.status != DIBS_OK)
+  else if (q->end.status != DIBS_OK && (a->has_time || q->end.status != DIBS_ERR_UNREACHABLE))
     fail(cl, &q->end);
   else if (a->has_time)
     number_read(a, reply);
@@ -160,7 +172,7 @@ dibs_status agreement_begin(claim *cl, const lock_call *call)
   a->wait_until = call->spec.give_up_at;
   a->until = instant_min(client_give_up_at(c), a->wait_until);
   cl->agreement = a;
-  if (!time_ask(a)) {
+  if (!begins(a)) {
     status = a->question.end.status;
     agreement_free(cl);
     return status;

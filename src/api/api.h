@@ -285,9 +285,12 @@ void api_password(void *client, const char *file, password_place place, const ch
 dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us);
 
 /* ---- server_time.c ---- */
-/* Asks for it, so that the estimate in the next request is of now: otherwise the deadlines that
- * its script writes are in doubt (protocol.md 4, "over"). Blocks. */
-dibs_status client_learn_time(client_record *c, instant until);
+/* Asks for it, so that the estimate in the next request about `name` is of now: otherwise the
+ * deadlines that its script writes are in doubt (protocol.md 4, "over"). Blocks. DIBS_OK in a
+ * Cluster also if the name's server does not answer: the request itself may find another one. */
+dibs_status client_learn_time(client_record *c, const void *name, size_t size, instant until);
+/* How time_request() is sent: in a Cluster to the name's server only. Mutex held. */
+sync_op time_ask_at(client_record *c, const void *name, size_t size, instant until);
 /* Whether this machine's clock agrees with the time in a reply that has just come. */
 bool client_agrees(int64_t server_us);
 /* TIME; without memory it is incomplete, which the question refuses. */

@@ -18,7 +18,7 @@ static dibs_status set_ask(client_record *c, const lock_call *call, share_set_wh
 {
   request k;
   question q;
-  dibs_status status = client_learn_time(c, until);
+  dibs_status status = client_learn_time(c, call->spec.name, call->spec.name_size, until);
 
   if (status != DIBS_OK)
     return status;

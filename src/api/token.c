@@ -183,7 +183,7 @@ static dibs_status token_renew(client_record *c, const char *token, int32_t ttl_
     return status;
   if (ttl_ms < 100 || ttl_ms > DIBS_MS_MAX)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ttl_ms must be 100 to 2073600000");
-  status = client_learn_time(c, until);
+  status = client_learn_time(c, p.names[0].name, p.names[0].size, until);
   if (status == DIBS_OK) {
     keep_registration(c, &p, ttl_ms);
     status = renew_ask(c, &p, ttl_ms, until, &answer);
@@ -242,7 +242,8 @@ static dibs_status lease_ask(client_record *c, lease_encoder *encode, const toke
   question q;
   request k;
   instant until = client_give_up_at(c);
-  dibs_status status = client_learn_time(c, until);
+  const many_name *first = &p->names[0];
+  dibs_status status = client_learn_time(c, first->name, first->size, until);
 
   if (status != DIBS_OK)
     return status;

@@ -3,6 +3,7 @@
  * lease in doubt. A try, which watches nothing, would be refused for an hour after a crash. */
 #include "tests.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 #include "expect.h"
 
-enum { ONE_WAY_US = 140000, TTL_MS = 600000 };
+enum { ONE_WAY_US = 140000, TTL_MS = 3600000 };
 
 static dibs_sim *sim;
 static char token[1200], lease[128];
@@ -53,20 +54,26 @@ static void renews(void *data)
   c = dibs_close(c);
 }
 
+static void play(const dibs_sim_options *o, void (*program)(void *), void *data,
+                 void (*other)(void *))
+{
+  sim = dibs_sim_new(o);
+  (void)dibs_sim_start(sim, "one", program, data);
+  if (other != NULL)
+    (void)dibs_sim_start(sim, "other", other, NULL);
+  assert_true(dibs_sim_run(sim, TTL_MS));
+  if (dibs_sim_first_flaw(sim) != NULL)
+    fail_msg("%s", dibs_sim_first_flaw(sim));
+  sim = dibs_sim_free(sim);
+}
+
 static void run(void (*program)(void *), void (*other)(void *))
 {
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
 
   o.seed = 1;
   o.delay_min_us = o.delay_max_us = ONE_WAY_US;
-  sim = dibs_sim_new(&o);
-  (void)dibs_sim_start(sim, "one", program, NULL);
-  if (other != NULL)
-    (void)dibs_sim_start(sim, "other", other, NULL);
-  assert_true(dibs_sim_run(sim, 60000));
-  if (dibs_sim_first_flaw(sim) != NULL)
-    fail_msg("%s", dibs_sim_first_flaw(sim));
-  sim = dibs_sim_free(sim);
+  play(&o, program, NULL, other);
 }
 
 TEST(a_renewal_by_token)
@@ -145,6 +152,57 @@ TEST(a_break_that_grants_to_a_waiter)
 TEST(a_release_by_token_that_grants_to_a_waiter)
 {
   run(takes_then_releases, waits);
+}
+
+/* ---- in a Cluster ---- */
+
+typedef struct place { const char *name; int node; } place;
+
+static void clocks_step(int64_t ms)
+{
+  for (int node = 1; node <= 2; node++) {
+    dibs_sim_fault step = { .kind = DIBS_SIM_SERVER_WALL_STEP, .ms = ms, .server = node };
+
+    EXPECT(dibs_sim_inject(sim, &step) == DIBS_OK);
+  }
+  dibs_sim_sleep_ms(1);
+}
+
+/* The clocks of both nodes are set right, and the client has no other reason to ask for them. */
+static void renews_after_a_step(void *data)
+{
+  const place *at = data;
+  dibs_client *c = NULL;
+  char command[32];
+  const char *value;
+
+  (void)snprintf(command, sizeof(command), "GET dibs:m:{%s}", at->name);
+  clocks_step(1000);
+  EXPECT(dibs_open("redis+cluster://s1,s2", NULL, &c, NULL) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCK(at->name));
+  EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_OK);
+  clocks_step(-1000);
+  for (int i = 0; i < 2; i++) {
+    dibs_sim_sleep_ms(TTL_MS / 4);
+    EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_OK);
+  }
+  value = dibs_sim_server_at(sim, at->node, command);
+  if (strrchr(value, ' ') == NULL || strcmp(strrchr(value, ' '), " 0") != 0)
+    dibs_sim_flaw("the lease on node %d: %s", at->node, value);
+  c = dibs_close(c);
+}
+
+TEST(a_renewal_by_token_asks_the_server_of_the_name_for_its_time)
+{
+  static const place places[] = { { "b", 1 }, { "x", 2 } };
+
+  for (size_t i = 0; i < 2; i++) {
+    dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+    o.seed = 1;
+    o.cluster_nodes = 2;
+    play(&o, renews_after_a_step, (void *)(uintptr_t)&places[i], NULL);
+  }
 }
 
 RUN_TESTS(NULL, NULL)
