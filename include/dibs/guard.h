@@ -117,8 +117,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del_async(
  * is a reply, within 100 other guarded writes and 58 minutes. After that time the server no longer
  * knows whether the sum was counted: these calls send nothing and return DIBS_UNKNOWN, until this
  * client has set or removed the key, or done 100 other guarded writes. Read the number then, with
- * dibs_guarded_get(), and set it; with the fence of another hold the sum is a new one. `ret_value`, the new number, may be
- * NULL. A number that would overflow is DIBS_ERR_SERVER, and nothing is written. */
+ * dibs_guarded_get(), and set it; with the fence of another hold the sum is a new one.
+ * `ret_value`, the new number, may be NULL. A number that would overflow is DIBS_ERR_SERVER, and
+ * nothing is written. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr(
   dibs_client *client, const char *key, uint64_t fence, int64_t by, int64_t *ret_value);
 

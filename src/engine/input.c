@@ -39,7 +39,7 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
   }
 }
 
-/* What was sent behind the refused write gets its own refusal first: without a reply it would be in
+/* What was sent after the refused write gets its own refusal first: without a reply it would be in
  * doubt. */
 static void leave_replica(engine *e, connection *c, instant now)
 {

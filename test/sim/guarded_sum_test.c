@@ -167,7 +167,7 @@ static void play(part *p)
 TEST(a_sum_in_doubt_is_the_same_within_the_hour) { play(repeats_within_the_hour); }
 TEST(a_sum_in_doubt_is_not_counted_again_an_hour_later) { play(repeats_after_the_hour); }
 TEST(a_sum_in_doubt_ends_when_its_number_is_set_after_the_hour) { play(is_set_after_the_hour); }
-TEST(a_sum_in_doubt_is_the_same_when_its_number_is_set_within_the_hour) { play(is_set_within_the_hour); }
+TEST(a_sum_in_doubt_stays_the_same_if_its_number_is_set) { play(is_set_within_the_hour); }
 TEST(a_sum_in_doubt_is_not_sent_by_a_call_that_waits_over_the_hour) { play(waits_over_the_hour); }
 TEST(a_second_copy_in_doubt_does_not_lengthen_the_hour) { play(is_in_doubt_twice); }
 TEST(a_sum_that_was_never_sent_is_counted_whenever_it_is_repeated) { play(was_never_sent); }
