@@ -23,13 +23,30 @@ const option_row options_token[] = {
 
 /* ---- a failure ---- */
 
-/* `eval ""` would be a success: the script would go on without the lock. */
-void acquire_failed(const void *options, int code)
-{
-  const acquire_arguments *a = options;
+static bool is_for_eval;
 
-  if (a->token.wants_shell)
+/* Also where it is the value of another option, whose own was empty: -w $LIMIT --sh. */
+void acquire_find_sh(char *const *words)
+{
+  for (; *words != NULL && strcmp(*words, "--") != 0; words++)
+    if (strcmp(*words, "--sh") == 0 || strncmp(*words, "--sh=", 5) == 0)
+      is_for_eval = true;
+}
+
+/* `eval ""` would be a success: the script would go on without the lock. */
+void acquire_failed(int code)
+{
+  if (is_for_eval)
     printf("(exit %d)\n", code);
+  is_for_eval = false;
+}
+
+/* Of a process that dies of SIGINT a script that traps it learns nothing. */
+int acquire_interrupted(const signal_watch *signals)
+{
+  acquire_failed(128 + SIGINT);
+  fflush(stdout);
+  return signals_leave(SIGINT, signals->is_by_terminal);
 }
 
 /* ---- a lease that is not renewed ---- */
@@ -94,9 +111,9 @@ static int acquire(const acquire_arguments *a, const target *t)
   code = take_and_hand_out(&s, a, t, &signals, &taken);
   is_closed = take_end(&s, &taken);
   if (taken.signal == SIGINT)
-    code = signals_leave(SIGINT, signals.is_by_terminal);
+    code = acquire_interrupted(&signals);
   if (!is_closed) {
-    acquire_failed(a, code);    /* there is no token */
+    acquire_failed(code);    /* there is no token */
     fflush(stdout);
     _exit(code);
   }

@@ -27,8 +27,14 @@ typedef struct acquire_arguments {
 /* Takes it and prints the token; the exit code. */
 int acquire_run(const acquire_arguments *a);
 
-/* With --sh prints what ends in a script's `eval` with `code`. */
-void acquire_failed(const void *options, int code);
+/* Looks for --sh in `words`, which have not been read: a wrong word ends the reading before it. */
+void acquire_find_sh(char *const *words);
+
+/* With --sh prints, once, what ends in a script's `eval` with `code`. */
+void acquire_failed(int code);
+
+/* After SIGINT, in place of signals_leave(), which may kill this process. */
+int acquire_interrupted(const signal_watch *signals);
 
 /* ---- token_grant.c ---- */
 

@@ -84,8 +84,8 @@ typedef struct command {
                                            in what others imply: 0 or CODE_USAGE; NULL: none */
   int (*run)(void *options);            /* returns an exit code; NULL: `work` does it */
   session_work *work;
-  void (*failed)(const void *options, int code);   /* what a script reads on stdout of a failure,
-                                                      also of the options; NULL: nothing */
+  void (*failed)(int code);             /* what a script reads on stdout of a failure, also of
+                                           the options; NULL: nothing */
 } command;
 
 /* For wait_ms of the library. */

@@ -251,7 +251,7 @@ static int hand_over_token(const acquire_arguments *a, const target *t, pid_t ke
   if (got > 0)
     code = 128 + got;
   if (code == 128 + SIGINT)
-    return signals_leave(SIGINT, signals->is_by_terminal);
+    return acquire_interrupted(signals);
   if (has_ended && (got == GRANTED || code == 128 + SIGTERM))
     return say_has_ended(a, t);
   return got == GRANTED ? CODE_INTERNAL : code;

@@ -9,6 +9,7 @@
 
 #include <dibs/version.h>
 
+#include "cli/acquire.h"
 #include "cli/commands.h"
 #include "cli/descriptors.h"
 #include "cli/guardian.h"
@@ -67,12 +68,11 @@ static int execute(const command *c, int argc, char **argv)
   void *options = malloc(c->size);
   int code;
 
-  if (options == NULL)
-    return say_no_memory();
-  memcpy(options, c->defaults, c->size);
-  code = read_and_run(c, argc, argv, options);
+  if (options != NULL)
+    memcpy(options, c->defaults, c->size);
+  code = options == NULL ? say_no_memory() : read_and_run(c, argc, argv, options);
   if (code != CODE_OK && c->failed != NULL)
-    c->failed(options, code);
+    c->failed(code);
   code = flush_output(code);
   free(options);
   return code;
@@ -135,9 +135,14 @@ int main(int argc, char **argv)
     printf("dibs %s (libdibs %s)\n", DIBS_VERSION, dibs_version());
     return flush_output(CODE_OK);
   }
+  acquire_find_sh(argv + 1);
   if (c == NULL) {
+    int code;
+
     find_json(argv + 1);
-    return say_no_command(at < argc ? argv[at] : NULL);
+    code = say_no_command(at < argc ? argv[at] : NULL);
+    acquire_failed(code);
+    return flush_output(code);
   }
   move_to_front(argv + 1, at - 1);
   return execute(c, argc - 1, argv + 1);

@@ -147,16 +147,42 @@ def sh_prints_lines_for_eval():
     equal(len(shlex.split(line)), 3)
 
 
+def _ends_by_eval(words, code):
+    for script in ('eval "$("$DIBS" %s)" || exit; echo went on',
+                   'set -e; eval "$("$DIBS" %s)"; echo went on'):
+        done = subprocess.run(['sh', '-c', script % words], env=environment(),
+                              capture_output=True, text=True)
+        equal((done.returncode, done.stdout), (code, ''), (words, done))
+
+
 def eval_of_a_failed_acquire_ends_the_script_with_its_code():
     other = holder('evaluated')
     for words, code in (('-n evaluated', 75), ('-n --for-pid $$ evaluated', 75),
                         ('-u unix:///nowhere --connect-timeout 200ms evaluated', 69),
                         ('-w soon evaluated', 64), ('--permits 2 --take 3 evaluated', 64)):
-        for script in ('eval "$("$DIBS" acquire --sh %s)" || exit; echo went on',
-                       'set -e; eval "$("$DIBS" acquire --sh %s)"; echo went on'):
-            done = subprocess.run(['sh', '-c', script % words], env=environment(),
-                                  capture_output=True, text=True)
-            equal((done.returncode, done.stdout), (code, ''), (words, done))
+        _ends_by_eval('acquire --sh ' + words, code)
+    end_holder(other)
+
+
+def eval_of_an_acquire_whose_words_are_wrong_before_sh_ends_the_script():
+    for words in ('acquire -w "$EMPTY" --sh --for-pid $$ wrong', 'acquire --bogus --sh wrong',
+                  'acquire -E 300 --sh wrong', 'acquire -w $EMPTY --sh wrong',
+                  'acquire --bogus --sh=1 wrong', 'aquire --sh wrong',
+                  '--bogus acquire --sh wrong', '--sh', 'sem --bogus --sh acquire wrong'):
+        _ends_by_eval(words, 64)
+    lacks(dibs('acquire', '--bogus', '--', '--sh').out, 'exit')
+
+
+def eval_of_an_acquire_that_ctrl_c_ends_ends_a_script_that_traps_it():
+    other = holder('trapped')
+    for words in ('--sh trapped', '--sh --for-pid $$ trapped'):
+        terminal = Terminal('bash', '-c', 'trap "echo caught" INT; eval "$("$DIBS" acquire %s)" || '
+                            '{ echo "code $?"; exit 5; }; echo went on' % words)
+        until_waiting('trapped')
+        terminal.type('\x03')
+        terminal.expect('code 130')
+        equal(terminal.end(), 5)
+        until_waiting('trapped', 0)
     end_holder(other)
 
 
