@@ -183,14 +183,23 @@ static bool pause_before(run *r)
   return r->taken.signal == 0;
 }
 
+/* The view of the wait may still ask a server that is not there. false: a signal came. */
+static bool end_turn(run *r)
+{
+  while (!take_again(&r->taken))
+    if (!pause_before(r))
+      return false;
+  return true;
+}
+
 /* Whether to stand again after a turn that ended with `code`. The command may have any code. */
 static bool stands_again(run *r, int code)
 {
   if (!r->elect->goes_on || r->end_signal != 0 || r->taken.signal != 0 || r->taken.is_stuck)
     return false;
   if (r->taken.hold == NULL)
-    return code == CODE_UNREACHABLE && pause_before(r) && take_again(&r->taken);
-  return (r->is_lost || r->was_stopped_by_us) && take_again(&r->taken);
+    return code == CODE_UNREACHABLE && pause_before(r) && end_turn(r);
+  return (r->is_lost || r->was_stopped_by_us) && end_turn(r);
 }
 
 /* As before the first turn; the client stays. */

@@ -198,6 +198,17 @@ def loop_goes_on_without_a_server():
     equal((done.code, done.out), (0, 'led\n'), done)
 
 
+def loop_goes_on_while_the_view_of_the_wait_asks_a_server_that_is_not_there():
+    path = os.path.join(harness.server.directory, 'viewed')
+    process = start('elect', 'run', 'viewed', '--loop', '-v', '--', 'echo', 'led',
+                    env={'DIBS_URL': 'unix://' + path + '?connect_timeout=500ms'})
+    lines = iter(process.stderr.readline, '')
+    assert any('campaigning for viewed again' in line for line in lines), process.wait()
+    os.link(harness.server.socket, path)
+    done = finish(process)
+    equal((done.code, done.out), (0, 'led\n'), done)
+
+
 def resign_of_somebody_else_wants_yes_and_kills_the_command():
     process = start('elect', 'run', 'away', '--', 'sleep', '60')
     _until_leads(process, 'away')
