@@ -157,6 +157,8 @@ int run_child(run *r)
   if (code != 0)
     return code;
   r->has_child_status = true;
+  r->came_to_own_end = !r->has_signalled && !r->has_killed && !r->child.is_by_guardian &&
+                       !r->child.is_unguarded;
   code = child_code(r->child_status);
   return !r->was_stopped_by_us && r->options->min_hold_ms > 0 ? hold_on(r, code) : code;
 }
@@ -234,13 +236,11 @@ int run_turn(run *r, int (*under_lock)(run *r))
 }
 
 /* By Ctrl-C or Ctrl-\, while it waited, or while the command or a hook ran. */
-static bool was_interrupted(const run *r, int code)
+static bool was_interrupted(const run *r, int number)
 {
-  int number = code - 128;
-
   if (!signals_is_key(number))
     return false;
-  if (r->has_child_status && child_code(r->child_status) == code)
+  if (r->has_child_status && child_code(r->child_status) == 128 + number)
     return WIFSIGNALED(r->child_status);     /* one that handles the signal may exit with 130 */
   return r->taken.signal == number || r->end_signal == number;
 }
@@ -249,12 +249,16 @@ static bool was_interrupted(const run *r, int code)
 static int leave(const run *r, int code)
 {
   bool was_alone = r->child.ended_with_terminal && !r->signals.was_interrupted;
+  bool is_by_terminal = was_alone || r->signals.is_by_terminal;
+  bool may_hide_key = code == CODE_LOST && r->came_to_own_end && is_by_terminal;
+  int number = (may_hide_key ? child_code(r->child_status) : code) - 128;
 
-  if (!was_interrupted(r, code))
+  if (!was_interrupted(r, number))
     return code;
   if (was_alone)
-    signals_share_key(code - 128);
-  return signals_leave(code - 128, was_alone || r->signals.is_by_terminal);
+    signals_share_key(number);
+  (void)signals_leave(number, is_by_terminal);
+  return code;
 }
 
 int run_end(run *r, int code)

@@ -59,10 +59,12 @@ typedef struct run {
   bool has_signalled;         /* in this fit of failing renewals */
   bool has_killed;
   bool has_reported_loss;
-  bool was_stopped_by_us;     /* the job, or one before it, did not come to its own end */
+  bool was_stopped_by_us;     /* the job, or one before it, was sent the signal, killed or not
+                                 started: a loss */
   bool is_lost;
   bool has_child_status;
   int child_status;           /* of the command, as from waitpid() */
+  bool came_to_own_end;       /* the command: also after a signal and "renewed again" */
   bool has_held_on;           /* the command ended under the lock, and --min-hold began */
   int end_signal;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;

@@ -150,6 +150,27 @@ def loop_ends_with_a_command_that_has_a_code_of_dibs():
             os.unlink(runs)
 
 
+def loop_ends_with_a_command_that_went_on_after_the_signal_and_a_renewal():
+    # One that ends before "renewed again" may do so because of the signal.
+    for goes_on, code, out in ((False, 5, 'up\nup\n'), (True, 79, 'up\n')):
+        up, signalled = temporary_file(), temporary_file()
+        process = start('elect', 'run', '--loop', '-t', '6s', '-k', '2s', 'outlives', '--', 'sh',
+                        '-c', 'trap "echo >%s" TERM; echo up; echo >%s; while ! test -s %s; do '
+                        'sleep 0.02; done; read line; exit 5' % (signalled, up, signalled),
+                        stdin=subprocess.PIPE)
+        until_text(up)
+        harness.server.pause()
+        try:
+            until_text(signalled)
+        finally:
+            harness.server.resume()
+        while goes_on and 'renewed again' not in process.stderr.readline():
+            assert process.poll() is None
+        process.stdin.write('\n')
+        done = end_holder(process)
+        equal((done.code, done.out), (code, out), done)
+
+
 def loop_does_not_stand_again_after_it_was_told_to_end():
     process, beats = _beating('told', '--loop')
     _until_leads(process, 'told')

@@ -119,6 +119,22 @@ def ctrl_backslash_ends_a_script_of_a_shell_that_does_not_ignore_it():
         equal(_ends_by('dash', '\x1c', '"$DIBS" ' + way, _sleeps), -signal.SIGQUIT, way)
 
 
+def ctrl_c_ends_a_script_also_after_a_lease_was_renewed_again():
+    terminal = _script('bash', '"$DIBS" run -t 6s -k 2s --on-lost USR1 tty:again -- sh -c '
+                       '\'trap "echo told" USR1; echo up; while :; do sleep 0.02; done\'',
+                       'echo sec\\ond')
+    terminal.expect('up')
+    harness.server.pause()
+    try:
+        terminal.expect('told')
+    finally:
+        harness.server.resume()
+    terminal.expect('renewed again')
+    terminal.type('\x03')
+    equal(terminal.end(), -signal.SIGINT)
+    lacks(terminal.seen, 'second')
+
+
 def ctrl_c_that_the_command_handles_lets_a_script_go_on():
     for code in (0, 130):
         terminal = _script('bash', '"$DIBS" run tty -- sh -c \'trap "echo caught; exit %d" INT; '
