@@ -2,8 +2,9 @@
 /* cli/process_tree.c - kills all descendants of a process, which is their subreaper.
  *
  * But the private server and its supervisor: a program below that was the first to need them has
- * started them, and others use them as well. The supervisor is known by its name. A process that
- * takes that name is left alone, too; it could as well leave the tree, by way of a daemon. */
+ * started them, and others use them as well. The supervisor is known by its name, and as what
+ * detach.c made: a member of a session whose leader has ended. Its parent says nothing: that is
+ * init, or the guardian of a dibs run around the program that started it. */
 #include "cli/process_tree.h"
 
 #include <dirent.h>
@@ -57,20 +58,33 @@ static void path_of(pid_t pid, const char *file, char path[32])
 }
 
 typedef struct seen {
-  pid_t parent;
+  pid_t parent, session;
   char state;
-  bool is_supervisor;
+  bool is_named;          /* as a supervisor */
 } seen;
 
-static bool is_named(const char *command, size_t size, const char *name)
+static bool is_equal(const char *command, size_t size, const char *name)
 {
   return size == strlen(name) && memcmp(command, name, size) == 0;
 }
 
-/* "PID (COMMAND) STATE PARENT ...", and a command may contain anything. false: it is gone. */
+/* And moves past the blank after it. */
+static pid_t read_number(const char **at)
+{
+  pid_t number = 0;
+
+  for (; **at >= '0' && **at <= '9'; ++*at)
+    number = number * 10 + (**at - '0');
+  *at += **at == ' ';
+  return number;
+}
+
+/* "PID (COMMAND) STATE PARENT GROUP SESSION ...", and a command may contain anything. false: it is
+ * gone. */
 static bool look_at(pid_t pid, seen *ret)
 {
-  char path[32], text[512], *at, *name;
+  char path[32], text[512];
+  const char *at, *name;
   ssize_t size;
   int fd;
 
@@ -86,13 +100,27 @@ static bool look_at(pid_t pid, seen *ret)
   if (name == NULL || at == NULL || strlen(at) < 5)
     return false;
   size = at - ++name;
-  ret->is_supervisor = is_named(name, (size_t)size, SUPERVISOR_NAME) ||
-                       is_named(name, (size_t)size, SUPERVISOR_NAME_CHOSEN);
+  ret->is_named = is_equal(name, (size_t)size, SUPERVISOR_NAME) ||
+                  is_equal(name, (size_t)size, SUPERVISOR_NAME_CHOSEN);
   ret->state = at[2];
-  ret->parent = 0;
-  for (at += 4; *at >= '0' && *at <= '9'; at++)
-    ret->parent = ret->parent * 10 + (*at - '0');
+  at += 4;
+  ret->parent = read_number(&at);
+  (void)read_number(&at);
+  ret->session = read_number(&at);
   return true;
+}
+
+static bool has_ended(pid_t pid)
+{
+  seen process;
+
+  return !look_at(pid, &process) || process.state == 'Z' || process.state == 'X';
+}
+
+/* No other process gets the number of a session that has members. 0: of another namespace. */
+static bool is_supervisor(const seen *process)
+{
+  return process->is_named && process->session > 0 && has_ended(process->session);
 }
 
 /* And neither a supervisor nor below one. */
@@ -101,20 +129,13 @@ static bool is_below(pid_t pid, pid_t top)
   seen process;
 
   for (int depth = 0; pid > 1 && depth < DEPTH_MAX; depth++) {
-    if (!look_at(pid, &process) || process.is_supervisor)
+    if (!look_at(pid, &process) || is_supervisor(&process))
       return false;
     pid = process.parent;
     if (pid == top)
       return true;
   }
   return false;
-}
-
-static bool has_ended(pid_t pid)
-{
-  seen process;
-
-  return !look_at(pid, &process) || process.state == 'Z' || process.state == 'X';
 }
 
 /* The descriptor keeps the pid from meaning another process between the look and the kill. It is
@@ -159,7 +180,7 @@ static bool kill_child(pid_t pid, pid_t top)
   bool is_killed;
   int fd;
 
-  if (!look_at(pid, &child) || child.is_supervisor || (fd = open_one(pid)) < 0)
+  if (!look_at(pid, &child) || is_supervisor(&child) || (fd = open_one(pid)) < 0)
     return false;
   is_killed = kill_at(fd) || (needs_number(top) && kill(pid, SIGKILL) == 0);
   close(fd);

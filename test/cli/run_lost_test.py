@@ -728,6 +728,30 @@ def the_guardian_keeps_nothing_open():
     _dead_at(inner, 2)
 
 
+def a_process_that_only_has_the_name_of_a_supervisor_dies_with_the_command():
+    # local_test.py: the supervisor of a private server lives on.
+    place = tempfile.mkdtemp(prefix='dibs-cli-test-')
+    paths = [os.path.join(place, name) for name in ('dibs-private', 'dibs-supervisor')]
+    for path in paths:
+        with open(path, 'w') as file:
+            file.write('#!/bin/sh\nwhile :; do sleep 0.1; done\n')
+        os.chmod(path, 0o755)
+    script = ''.join('%s%s >&- 2>&- & echo $!; ' % (before, path)
+                     for path in paths for before in ('', 'setsid '))
+    process = start('run', '-t', '30s', 'named', '--', 'sh', '-c', script + 'exec sleep 60')
+    named = [int(process.stdout.readline()) for _ in range(4)]
+    until(lambda: all(read('/proc/%d/comm' % pid).strip() in ('dibs-private', 'dibs-supervisor')
+                      for pid in named), 'all have their names')
+    process.kill()
+    try:
+        for pid in named:
+            _dead_at(pid, 5)
+    finally:
+        for pid in filter(is_alive, named):
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(place)
+
+
 def no_guardian_and_no_zombie_is_left_after_the_end():
     done = dibs('run', 'clean', '--', 'sh', '-c', 'setsid true; (true &); echo $PPID; exit 5')
     equal(done.code, 5, done)
