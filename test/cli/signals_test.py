@@ -82,6 +82,21 @@ def a_stop_comes_to_a_command_in_the_foreground_too():
         equal(finish(process).code, 143, words)
 
 
+def a_signal_comes_to_a_command_in_the_foreground_and_not_to_its_children():
+    process = start('run', '--foreground', 's:alone', '--', 'sh', '-c',
+                    'sleep 60 & echo $$ $!; wait', preexec_fn=os.setpgrp)
+    command, child = map(int, process.stdout.readline().split())
+    for number, wanted in ((signal.SIGTSTP, 'T'), (signal.SIGCONT, 'S')):
+        process.send_signal(number)
+        until(lambda: process_state(command) == wanted, 'the command is ' + wanted)
+        equal(process_state(child), 'S')
+    process.send_signal(signal.SIGTERM)
+    until(lambda: not is_alive(command), 'the command has ended')
+    assert is_alive(child)
+    os.kill(child, signal.SIGKILL)
+    equal(finish(process).code, 143)
+
+
 def an_alarm_of_the_caller_ends_the_command():
     for option in ((), ('--foreground',)):
         process = subprocess.Popen(
