@@ -12,6 +12,7 @@ typedef struct agreement {
   claim *claim;
   question question;               /* open as long as `is_open` */
   bool is_open, has_time;
+  bool may_lack_time;              /* in a Cluster */
   lock_spec spec;                  /* what it points to is copied: the call has returned */
   uint32_t limit;
   instant wait_until;              /* of the whole call */
@@ -41,12 +42,14 @@ static bool ask(agreement *a, const request *k, sync_op how)
 static bool time_ask(agreement *a)
 {
   client_record *c = a->claim->client;
+  sync_op how = time_ask_at(c, a->spec.name, a->spec.name_size, a->until);
   request k;
   bool is_asked;
 
+  a->may_lack_time = how.is_pinned;
   request_init(&k, &c->memory);
   time_request(&k);
-  is_asked = ask(a, &k, time_ask_at(c, a->spec.name, a->spec.name_size, a->until));
+  is_asked = ask(a, &k, how);
   request_deinit(&k);
   return is_asked;
 }
@@ -110,19 +113,16 @@ static void number_read(agreement *a, const resp_reply *reply)
 static void time_learnt(agreement *a)
 {
   a->has_time = true;
+  question_deinit(&a->question);         /* the fault of the first one */
   if (!number_ask(a))
     fail(a->claim, &a->question.end);
 }
 
-/* Without the time the number is asked for, too: the slot may have got another server. */
-static bool begins(agreement *a)
+/* The number is asked for all the same: the slot may have got another server. */
+static bool can_do_without_time(const agreement *a)
 {
-  if (time_ask(a))
-    return true;
-  if (a->question.end.status != DIBS_ERR_UNREACHABLE)
-    return false;
-  a->has_time = true;
-  return number_ask(a);
+  return a->may_lack_time && !a->has_time && a->question.end.status == DIBS_ERR_UNREACHABLE &&
+         instant_before(drive_now(), a->until);
 }
 
 static void agreed(client_record *c, question *q)
@@ -136,7 +136,7 @@ static void agreed(client_record *c, question *q)
   a->is_open = false;
   if (cl->is_over)
     ;                                    /* cancelled meanwhile */
-  else if (q->end.status != DIBS_OK && (a->has_time || q->end.status != DIBS_ERR_UNREACHABLE))
+  else if (q->end.status != DIBS_OK && !can_do_without_time(a))
     fail(cl, &q->end);
   else if (a->has_time)
     number_read(a, reply);
@@ -172,7 +172,7 @@ dibs_status agreement_begin(claim *cl, const lock_call *call)
   a->wait_until = call->spec.give_up_at;
   a->until = instant_min(client_give_up_at(c), a->wait_until);
   cl->agreement = a;
-  if (!begins(a)) {
+  if (!time_ask(a)) {
     status = a->question.end.status;
     agreement_free(cl);
     return status;

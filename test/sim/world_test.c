@@ -428,6 +428,61 @@ TEST(a_flushed_lease_is_told_lost_by_the_next_renewal)
   world_end();
 }
 
+static long blocks;
+
+static void *take(size_t size, void *data)
+{
+  (void)data;
+  blocks++;
+  return malloc(size);
+}
+
+static void *resize(void *block, size_t size, void *data)
+{
+  (void)data;
+  blocks += block == NULL;
+  return realloc(block, size);
+}
+
+static void give(void *block, void *data)
+{
+  (void)data;
+  blocks -= block != NULL;
+  free(block);
+}
+
+/* Its time is asked for before the number of permits is. */
+static void asks_for_permits_of_a_busy_server(void *data)
+{
+  const dibs_allocator counting = { take, resize, give, NULL };
+  dibs_options o = DIBS_OPTIONS_INIT;
+  dibs_lock_options at_once = DIBS_LOCK_OPTIONS_INIT;
+  dibs_error why = DIBS_ERROR_INIT;
+  dibs_client *c = NULL;
+  dibs_hold *hold = NULL;
+
+  (void)data;
+  o.allocator = &counting;
+  at_once.wait_ms = 0;
+  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK && dibs_ping(c, 0, NULL) == DIBS_OK);
+  happens(DIBS_SIM_SERVER_BUSY, 0, HOUR_MS / 2);
+  for (int i = 0; i < 3; i++) {
+    EXPECT(dibs_acquire(c, DIBS_PERMIT_OF("x", 2), &at_once, &hold) == DIBS_ERR_UNREACHABLE);
+    dibs_client_error(c, 0, &why);
+    EXPECT(strstr(why.text, "BUSY") != NULL);
+  }
+  c = dibs_close(c);
+  EXPECT(blocks == 0);
+}
+
+TEST(permits_of_a_busy_server_are_refused_with_its_reason)
+{
+  world(8);
+  (void)dibs_sim_start(sim, "p", asks_for_permits_of_a_busy_server, NULL);
+  run(HOUR_MS);
+  world_end();
+}
+
 /* ---- misuse ---- */
 
 TEST(wrong_faults_and_options_are_refused)
