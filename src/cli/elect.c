@@ -199,7 +199,7 @@ static bool stands_again(run *r, int code)
     return false;
   if (r->taken.hold == NULL)
     return code == CODE_UNREACHABLE && pause_before(r) && end_turn(r);
-  return (r->is_lost || (r->was_stopped_by_us && !r->came_to_own_end)) && end_turn(r);
+  return (r->is_lost || (r->was_stopped_by_us && !r->outlived_signal)) && end_turn(r);
 }
 
 /* As before the first turn; the client stays. */
@@ -212,7 +212,7 @@ static void forget_turn(run *r)
   r->capture = (capture) { -1, -1 };
   r->has_signalled = r->has_killed = r->has_reported_loss = false;
   r->was_stopped_by_us = r->is_lost = r->wants_continue = r->has_child_status = false;
-  r->has_held_on = r->came_to_own_end = false;
+  r->has_held_on = r->came_to_own_end = r->outlived_signal = false;
   if (r->line->is_verbose)
     say("campaigning for %s again", printable(r->name, name, sizeof(name)));
 }

@@ -159,6 +159,8 @@ int run_child(run *r)
   r->has_child_status = true;
   r->came_to_own_end = !r->has_signalled && !r->has_killed && !r->child.is_by_guardian &&
                        !r->child.is_unguarded;
+  r->outlived_signal = r->came_to_own_end &&
+                       clock_ms() - r->signalled_ms >= r->schedule.kill_after_ms;
   code = child_code(r->child_status);
   return !r->was_stopped_by_us && r->options->min_hold_ms > 0 ? hold_on(r, code) : code;
 }

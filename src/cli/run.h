@@ -64,7 +64,9 @@ typedef struct run {
   bool is_lost;
   bool has_child_status;
   int child_status;           /* of the command, as from waitpid() */
+  int64_t signalled_ms;       /* when, last; by clock_ms() */
   bool came_to_own_end;       /* the command: also after a signal and "renewed again" */
+  bool outlived_signal;       /* and that was no end by the signal: it went on for kill_after */
   bool has_held_on;           /* the command ended under the lock, and --min-hold began */
   int end_signal;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;

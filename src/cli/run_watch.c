@@ -113,6 +113,7 @@ static void stop_by_signal(run *r, const kill_times *times)
 
   r->has_signalled = true;
   r->was_stopped_by_us = true;
+  r->signalled_ms = clock_ms();
   /* First of all: a command that ends by this signal has not come to its own end, and the guardian
    * must end what it has started even if this process gets no further. */
   order_guardian(r);

@@ -150,9 +150,9 @@ def loop_ends_with_a_command_that_has_a_code_of_dibs():
             os.unlink(runs)
 
 
-def loop_ends_with_a_command_that_went_on_after_the_signal_and_a_renewal():
-    # One that ends before "renewed again" may do so because of the signal.
-    for goes_on, code, out in ((False, 5, 'up\nup\n'), (True, 79, 'up\n')):
+def loop_ends_with_a_command_that_outlived_the_signal_and_was_renewed_again():
+    # One that ends within --kill-after may do so because of the signal.
+    for outlives, code, out in ((False, 5, 'up\nup\n'), (True, 79, 'up\n')):
         up, signalled = temporary_file(), temporary_file()
         process = start('elect', 'run', '--loop', '-t', '6s', '-k', '2s', 'outlives', '--', 'sh',
                         '-c', 'trap "echo >%s" TERM; echo up; echo >%s; while ! test -s %s; do '
@@ -164,8 +164,10 @@ def loop_ends_with_a_command_that_went_on_after_the_signal_and_a_renewal():
             until_text(signalled)
         finally:
             harness.server.resume()
-        while goes_on and 'renewed again' not in process.stderr.readline():
+        while outlives and 'renewed again' not in process.stderr.readline():
             assert process.poll() is None
+        if outlives:
+            time.sleep(2)
         process.stdin.write('\n')
         done = end_holder(process)
         equal((done.code, done.out), (code, out), done)
