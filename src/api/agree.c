@@ -12,7 +12,6 @@ typedef struct agreement {
   claim *claim;
   question question;               /* open as long as `is_open` */
   bool is_open, has_time;
-  bool may_lack_time;              /* in a Cluster */
   lock_spec spec;                  /* what it points to is copied: the call has returned */
   uint32_t limit;
   instant wait_until;              /* of the whole call */
@@ -42,14 +41,12 @@ static bool ask(agreement *a, const request *k, sync_op how)
 static bool time_ask(agreement *a)
 {
   client_record *c = a->claim->client;
-  sync_op how = time_ask_at(c, a->spec.name, a->spec.name_size, a->until);
   request k;
   bool is_asked;
 
-  a->may_lack_time = how.is_pinned;
   request_init(&k, &c->memory);
   time_request(&k);
-  is_asked = ask(a, &k, how);
+  is_asked = ask(a, &k, time_ask_at(c, a->spec.name, a->spec.name_size, a->until));
   request_deinit(&k);
   return is_asked;
 }
@@ -118,10 +115,13 @@ static void time_learnt(agreement *a)
     fail(a->claim, &a->question.end);
 }
 
-/* The number is asked for all the same: the slot may have got another server. */
+/* Only in a Cluster one server is asked for it. The number is asked for all the same: the slot may
+ * have got another server. */
 static bool can_do_without_time(const agreement *a)
 {
-  return a->may_lack_time && !a->has_time && a->question.end.status == DIBS_ERR_UNREACHABLE &&
+  const question *q = &a->question;
+
+  return q->command.op.is_pinned && q->end.status == DIBS_ERR_UNREACHABLE &&
          instant_before(drive_now(), a->until);
 }
 

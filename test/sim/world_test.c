@@ -455,17 +455,21 @@ static void give(void *block, void *data)
 static void asks_for_permits_of_a_busy_server(void *data)
 {
   const dibs_allocator counting = { take, resize, give, NULL };
+  dibs_sim_fault busy = { .kind = DIBS_SIM_SERVER_BUSY, .ms = HOUR_MS / 2 };
   dibs_options o = DIBS_OPTIONS_INIT;
   dibs_lock_options at_once = DIBS_LOCK_OPTIONS_INIT;
   dibs_error why = DIBS_ERROR_INIT;
   dibs_client *c = NULL;
   dibs_hold *hold = NULL;
+  int nodes = *(int *)data;
 
-  (void)data;
   o.allocator = &counting;
   at_once.wait_ms = 0;
-  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK && dibs_ping(c, 0, NULL) == DIBS_OK);
-  happens(DIBS_SIM_SERVER_BUSY, 0, HOUR_MS / 2);
+  EXPECT(dibs_open(nodes > 1 ? "redis+cluster://s1,s2" : URL, &o, &c, NULL) == DIBS_OK);
+  EXPECT(dibs_ping(c, 0, NULL) == DIBS_OK);
+  for (busy.server = 1; busy.server <= nodes; busy.server++)
+    EXPECT(dibs_sim_inject(sim, &busy) == DIBS_OK);
+  dibs_sim_sleep_ms(1);
   for (int i = 0; i < 3; i++) {
     EXPECT(dibs_acquire(c, DIBS_PERMIT_OF("x", 2), &at_once, &hold) == DIBS_ERR_UNREACHABLE);
     dibs_client_error(c, 0, &why);
@@ -477,10 +481,16 @@ static void asks_for_permits_of_a_busy_server(void *data)
 
 TEST(permits_of_a_busy_server_are_refused_with_its_reason)
 {
-  world(8);
-  (void)dibs_sim_start(sim, "p", asks_for_permits_of_a_busy_server, NULL);
-  run(HOUR_MS);
-  world_end();
+  for (int nodes = 1; nodes <= 2; nodes++) {
+    dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+    o.seed = 8;
+    o.cluster_nodes = nodes > 1 ? nodes : 0;
+    world_of(&o);
+    (void)dibs_sim_start(sim, "p", asks_for_permits_of_a_busy_server, &nodes);
+    run(HOUR_MS);
+    world_end();
+  }
 }
 
 /* ---- misuse ---- */
