@@ -39,9 +39,15 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
   }
 }
 
+static void leave_replica(connection *c)
+{
+  c->refusals += !c->is_left;
+  c->is_left = true;
+}
+
 /* What was sent after the refused write gets its own refusal first: without a reply it would be in
  * doubt. */
-static void leave_replica(engine *e, connection *c, instant now)
+static void drop_if_left(engine *e, connection *c, instant now)
 {
   if (!c->is_left || link_unanswered(c->link) > 0)
     return;
@@ -68,13 +74,13 @@ static void lock_answered(engine *e, connection *c, const link_event *event, ins
     server_decided(e, s, now);
   resp_reply_free(event->reply);
   report_warning(e, s->locks);
-  if (c->purpose == FOR_COMMANDS && !c->is_left)
-    c->refusals = verdict == LOCK_READ_ONLY ? c->refusals + 1 : 0;
+  if (c->purpose == FOR_COMMANDS && verdict != LOCK_READ_ONLY && !c->is_left)
+    c->refusals = 0;
   switch (verdict) {
   case LOCK_FINE:
     break;
   case LOCK_READ_ONLY:
-    c->is_left = true;
+    leave_replica(c);
     break;
   case LOCK_BROKEN:
     connection_drop(e, c, DIBS_ERR_PROTOCOL,
@@ -116,10 +122,8 @@ static void answered(engine *e, connection *c, const link_event *event, instant 
     return;
   }
   if ((event->tag & TAG_ASKS) == TAG_ASKS) {
-    if (!ask_answered_with(e, event->tag, event->reply, c->server, now)) {
-      c->refusals += !c->is_left;
-      c->is_left = true;
-    }
+    if (!ask_answered_with(e, event->tag, event->reply, c->server, now))
+      leave_replica(c);
     return;
   }
   if ((uint32_t)event->tag == TAG_MEMORY)
@@ -205,7 +209,7 @@ static void pull_events(engine *e, connection *c, instant now)
       break;
     case LINK_EVENT_ANSWER:
       answered(e, c, &event, now);
-      leave_replica(e, c, now);
+      drop_if_left(e, c, now);
       break;
     case LINK_EVENT_MESSAGE:
       message(e, c, &event, now);
