@@ -272,13 +272,18 @@ TEST(a_lease_is_not_passed_to_a_waiter_with_a_shorter_ttl_before_its_last_part)
   }
 }
 
+static void passes_from_a_to_b(struct peer *p)
+{
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_told(p, "granted b");
+}
+
 TEST(the_next_waiter_of_the_process_gets_it_without_the_server)
 {
   struct peer *p = held_with_inbox();
 
-  peer_release(p, "a");
-  peer_expect_told(p, "released a DIBS_OK");
-  peer_expect_told(p, "granted b");
+  passes_from_a_to_b(p);
   peer_expect_nothing(p);
   assert_true(peer_fence(p, "b") > peer_fence(p, "a"));
   peer_free(p);
@@ -328,6 +333,15 @@ TEST(a_reply_from_before_a_want_does_not_deny_it)
   expect_sixteen_in_a_row(p);
 }
 
+/* "a" waits again, and "b" releases. */
+static void b_has_it_for_over_ten_milliseconds(struct peer *p)
+{
+  passes_from_a_to_b(p);
+  peer_lock(p, "a", (struct wish){ 0 });
+  peer_advance_ms(p, 11);
+  peer_release(p, "b");
+}
+
 TEST(the_reply_to_a_later_renewal_says_who_waits)
 {
   struct peer *p = held_with_inbox();
@@ -336,12 +350,7 @@ TEST(the_reply_to_a_later_renewal_says_who_waits)
   peer_advance_to_command(p);
   peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
-  peer_release(p, "a");
-  peer_expect_told(p, "released a DIBS_OK");
-  peer_expect_told(p, "granted b");
-  peer_lock(p, "a", (struct wish){ 0 });
-  peer_advance_ms(p, 11);
-  peer_release(p, "b");
+  b_has_it_for_over_ten_milliseconds(p);
   peer_expect_told(p, "released b DIBS_OK");
   peer_expect_told(p, "granted a");
   peer_free(p);
@@ -352,12 +361,7 @@ TEST(with_waiters_elsewhere_ten_milliseconds_end_it_too)
   struct peer *p = held_with_inbox();
 
   peer_message(p, "want " A ":1:60 n");
-  peer_release(p, "a");
-  peer_expect_told(p, "released a DIBS_OK");
-  peer_expect_told(p, "granted b");
-  peer_lock(p, "a", (struct wish){ 0 });
-  peer_advance_ms(p, 11);
-  peer_release(p, "b");
+  b_has_it_for_over_ten_milliseconds(p);
   peer_expect(p, "release " A ":1:60");
   peer_free(p);
 }

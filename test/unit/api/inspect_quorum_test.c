@@ -40,8 +40,15 @@ TEST(nor_is_it_while_servers_of_the_majority_are_silent)
   assert_int_equal(token_shown(1, (uint64_t[]){ FENCE + 9, FENCE, FENCE + 7 }, 3, 2), FENCE);
 }
 
-TEST(a_free_name_has_the_newest_token)
+/* It gets the fence's when the client has raised it. */
+TEST(a_lower_token_of_one_server_is_not_the_fence)
 {
+  assert_int_equal(token_shown(1, (uint64_t[]){ FENCE - 7, FENCE, FENCE }, 3, 0), FENCE);
+}
+
+TEST(a_free_name_has_the_newest_token_or_that_of_most_servers)
+{
+  assert_int_equal(token_shown(0, (uint64_t[]){ FENCE, FENCE, FENCE + 7 }, 3, 0), FENCE);
   assert_int_equal(token_shown(0, (uint64_t[]){ FENCE, FENCE - 7 }, 2, 1), FENCE);
   assert_int_equal(token_shown(0, (uint64_t[]){ FENCE - 7, FENCE }, 2, 1), FENCE);
 }

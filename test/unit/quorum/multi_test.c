@@ -87,7 +87,7 @@ static void lose(struct story *s)
   nodes_answer(s->n, "[:%lld :-1 :0]", nodes_us(s->n));
 }
 
-TEST(all_are_granted_together_and_given_back_together)
+static struct story granted(void)
 {
   struct story s = begin();
 
@@ -95,6 +95,13 @@ TEST(all_are_granted_together_and_given_back_together)
   assert_string_equal(told(&s), "");
   grant(&s, 60);
   assert_string_equal(told(&s), "g");
+  return s;
+}
+
+TEST(all_are_granted_together_and_given_back_together)
+{
+  struct story s = granted();
+
   assert_int_equal(hold_release(s.front, s.id, s.n->now), DIBS_OK);
   release(&s);
   assert_string_equal(told(&s), "");
@@ -106,12 +113,8 @@ TEST(all_are_granted_together_and_given_back_together)
 
 static void released_as(const char *first, const char *second, dibs_status wanted)
 {
-  struct story s = begin();
+  struct story s = granted();
 
-  grant(&s, 60);
-  assert_string_equal(told(&s), "");
-  grant(&s, 60);
-  assert_string_equal(told(&s), "g");
   assert_int_equal(hold_release(s.front, s.id, s.n->now), DIBS_OK);
   assert_string_equal(nodes_next(s.n, 0), "many_release");
   nodes_answer(s.n, "%s", first);
