@@ -159,11 +159,8 @@ def loop_ends_with_a_command_that_outlived_the_signal_and_was_renewed_again():
                         'sleep 0.02; done; read line; exit 5' % (signalled, up, signalled),
                         stdin=subprocess.PIPE)
         until_text(up)
-        harness.server.pause()
-        try:
+        with harness.server.paused():
             until_text(signalled)
-        finally:
-            harness.server.resume()
         while outlives and 'renewed again' not in process.stderr.readline():
             assert process.poll() is None
         if outlives:

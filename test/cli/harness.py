@@ -3,6 +3,7 @@
 
 A test is a function whose name states a fact; tests() finds and runs those of its caller.
 Nothing here waits without an end: until() polls for a condition and fails loudly."""
+import contextlib
 import itertools
 import ctypes
 import json
@@ -135,6 +136,14 @@ class Server:
 
     def resume(self):
         os.kill(self.pid, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def paused(self):
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
 
     def stop(self):
         self.process.kill()

@@ -252,12 +252,9 @@ def a_job_is_dead_before_its_permit_can_be_taken():
                 'trap "" TERM; echo $$ >%s; while :; do sleep 0.02; done' % pid_file)
     pid = int(until_text(pid_file, '\n'))
     before = time.monotonic()
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         until(lambda: not is_alive(pid), 'the job is dead')
         died = time.monotonic()
-    finally:
-        harness.server.resume()
     assert died - before < 2.0, died - before
     equal(finish(job).code, 79)
     os.unlink(pid_file)
@@ -458,16 +455,13 @@ def a_signal_while_waiting_for_permits_leaves_no_entry():
 
 
 def a_signal_is_heard_while_a_silent_server_is_asked_for_the_permits():
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         waiter = start('run', '-j', '2', 'silent', '--', 'true')
         until(lambda: len(os.listdir('/proc/%d/task' % waiter.pid)) >= 3, 'it asks')
         sent = time.monotonic()
         waiter.send_signal(signal.SIGTERM)
         equal(finish(waiter).code, 143)
         assert time.monotonic() - sent < 1.0
-    finally:
-        harness.server.resume()
 
 
 tests(dict(globals()))

@@ -96,22 +96,16 @@ def _run_all(rows, url):
 
 
 def commands_that_wait_end_at_their_limit_with_a_stopped_server():
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         _run_all(WAITING, _url_with('30s'))
-    finally:
-        harness.server.resume()
 
 
 def commands_that_do_not_wait_end_at_connect_timeout_with_a_stopped_server():
     token = dibs('acquire', '-t', '60s', 'token').out.strip()
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         _run_all([*ASKING, ('renew', token), ('release', token)], _url_with('1s'))
         _run_all([(words[0], '--connect-timeout', '1s', *words[1:]) for words in ASKING
                   if words[0] in ('who', 'status', 'ping', 'history')], harness.server.url)
-    finally:
-        harness.server.resume()
 
 
 def commands_end_at_their_limit_when_the_server_falls_silent_while_they_wait():

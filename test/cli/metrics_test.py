@@ -204,12 +204,9 @@ def a_server_that_stops_leaves_no_old_numbers():
     token = dibs('acquire', '--no-renew', 'gone:1').out.strip()
     with _Exporter() as exporter:
         contains(exporter.get(), 'dibs_names_held 1\n')
-        harness.server.pause()
-        try:
+        with harness.server.paused():
             seen = until(lambda: (lambda t: t if 'dibs_up 0\n' in t else None)(exporter.get()),
                          'down')
-        finally:
-            harness.server.resume()
     dibs('release', token)
     equal(set(_values(seen)), {'dibs_up', 'dibs_sample_duration_seconds'})
 

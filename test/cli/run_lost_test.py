@@ -41,11 +41,8 @@ def a_command_that_ignores_term_is_dead_before_the_lease_ends_on_a_black_hole():
     process, pid, beats = _stubborn('hole', '-t', '3s', '-k', '800ms')
     before = time.monotonic()
     left = who('hole')['remaining_ms'] / 1000
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         died = _dead_at(pid)
-    finally:
-        harness.server.resume()
     # A renewal can have slipped in between looking and stopping: then there is up to a
     # whole lease from the stop on. Either way the child must be gone.
     assert died < before + max(left, 3.0), (died - before, left)
@@ -83,11 +80,8 @@ def a_cooperative_command_gets_the_time_to_clean_up():
                     'trap "sleep 0.3; echo cleaned >%s; exit 0" TERM; echo >%s; '
                     'while :; do sleep 0.02; done' % (out, up))
     until_text(up)
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         done = finish(process)
-    finally:
-        harness.server.resume()
     equal(done.code, 79, done)
     equal(read(out), 'cleaned\n')
     lacks(done.err, 'was killed')
@@ -101,11 +95,8 @@ def on_lost_chooses_the_signal():
                     'trap "echo usr1; exit 0" USR1; echo >%s; '
                     'while :; do sleep 0.02; done' % up)
     until_text(up)
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         done = finish(process)
-    finally:
-        harness.server.resume()
     equal((done.code, done.out), (79, 'usr1\n'), done)
     os.unlink(up)
 
@@ -115,12 +106,9 @@ def on_lost_ignore_lets_the_command_end_and_still_tells():
     process = start('run', '-t', '1s', '--on-lost', 'ignore', 'ignore', '--', 'sh', '-c',
                     'echo >%s; sleep 1.5; echo done' % up)
     until_text(up)
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         until(lambda: process.stderr.readline().find('continues without the lock') >= 0,
               'a word about the loss')
-    finally:
-        harness.server.resume()
     done = finish(process)
     equal((done.code, done.out), (79, 'done\n'), done)
     os.unlink(up)
@@ -146,11 +134,8 @@ def a_command_that_was_sent_the_signal_counts_as_stopped_though_the_lease_is_ren
                     'while ! test -s %s; do sleep 0.02; done; read line' % (told, up, told),
                     stdin=subprocess.PIPE)
     until_text(up)
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         until_text(told)
-    finally:
-        harness.server.resume()
     said = ''
     while 'renewed again' not in said:
         said = process.stderr.readline()
@@ -184,11 +169,8 @@ def a_stopped_command_is_killed_too():
     process, pid, beats = _stubborn('frozen', '-t', '2s', '-k', '300ms')
     os.kill(pid, signal.SIGSTOP)
     until(lambda: process_state(pid) == 'T', 'the command is stopped')
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         _dead_at(pid)
-    finally:
-        harness.server.resume()
     equal(finish(process).code, 79)
     os.unlink(beats)
 
@@ -200,12 +182,9 @@ def the_whole_group_is_dead_when_the_lock_is_lost():
                     'while :; do sleep 0.05; done) >/dev/null 2>&1 & wait' % up)
     inner = int(until_text(up, '\n'))
     assert is_alive(inner)
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         finish(process)
         assert not is_alive(inner)
-    finally:
-        harness.server.resume()
     os.unlink(up)
 
 
@@ -300,12 +279,9 @@ def a_stderr_that_takes_nothing_does_not_delay_the_kill():
                     % pid_file, stderr=writer)
     pid = int(until_text(pid_file, '\n'))
     paused = time.monotonic()
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         # Seen from outside, on a busy machine; held up by the pipe it would be for ever.
         assert _dead_at(pid) < paused + 2.5
-    finally:
-        harness.server.resume()
     process.wait(PATIENCE)
     equal(process.returncode, 79)
     os.close(reader)
@@ -329,11 +305,8 @@ def _no_beat_beside_the_next_holder(name, stderr, flood=''):
     until_text(out)
     second = start('run', name, '--', 'sh', '-c', COUNT, env=env)
     until_waiting(name)
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         time.sleep(4)
-    finally:
-        harness.server.resume()
     done = finish(second)
     equal(done.code, 0, done)
     before, after = done.out.split()
@@ -377,12 +350,9 @@ def a_wrapper_that_is_stopped_by_the_signal_of_a_loss_leaves_nothing_running():
     until_text(out)
     second = start('run', 'halted', '--', 'sh', '-c', COUNT, env={'OUT': out})
     until_waiting('halted')
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         until(lambda: process_state(first.pid) == 'T', 'the wrapper is stopped')
         time.sleep(4)
-    finally:
-        harness.server.resume()
     done = finish(second)
     before, after = done.out.split()
     promise_kept(before == after, 'two commands run:', done)

@@ -124,11 +124,8 @@ def ctrl_c_ends_a_script_also_after_a_lease_was_renewed_again():
                        '\'trap "echo told" USR1; echo up; while :; do sleep 0.02; done\'',
                        'echo sec\\ond')
     terminal.expect('up')
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         terminal.expect('told')
-    finally:
-        harness.server.resume()
     terminal.expect('renewed again')
     terminal.type('\x03')
     equal(terminal.end(), -signal.SIGINT)

@@ -239,14 +239,11 @@ def a_signal_is_heard_even_while_the_server_is_silent():
     other = holder('deaf')
     waiter = start('run', 'deaf', '--', 'true')
     until_waiting('deaf')
-    harness.server.pause()
-    try:
+    with harness.server.paused():
         sent = time.monotonic()
         waiter.send_signal(signal.SIGTERM)
         equal(finish(waiter).code, 143)
         assert time.monotonic() - sent < 1.0
-    finally:
-        harness.server.resume()
     end_holder(other)
 
 

@@ -145,11 +145,8 @@ def an_outage_is_recorded():
         path = os.path.join(place, 'r')
         recorder = _record(path)
         _until_lines(path, 1)
-        harness.server.pause()
-        try:
+        with harness.server.paused():
             until(lambda: '"up":false' in read(path), 'recorded')
-        finally:
-            harness.server.resume()
         until(lambda: '"up":true' in read(path).splitlines()[-1], 'up again')
         recorder.terminate()
         finish(recorder)
