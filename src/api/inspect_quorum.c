@@ -46,9 +46,14 @@ static size_t count_same_token(const answers *all, const inspect_answer *a)
   return count;
 }
 
+static bool is_same_holder(const inspect_answer *a, const inspect_answer *b)
+{
+  return strcmp(a->holders[0].lease.client, b->holders[0].lease.client) == 0;
+}
+
 /* Servers that grant after the majority may have a higher token than that of the fence, which the
  * majority gets. Of a lease as many have either token if the others do not answer: the lower one
- * is the fence's. */
+ * is the fence's. Of two clients that may both hold the name, the later one does. */
 static bool is_better(const answers *all, const inspect_answer *a, const inspect_answer *b)
 {
   size_t holders_a = count_holders(all, a), holders_b = count_holders(all, b);
@@ -58,7 +63,9 @@ static bool is_better(const answers *all, const inspect_answer *a, const inspect
     return holders_a > holders_b;
   if (same_a != same_b)
     return same_a > same_b;
-  return holders_a > 0 ? a->last_token < b->last_token : a->last_token > b->last_token;
+  if (holders_a > 0 && is_same_holder(a, b))
+    return a->last_token < b->last_token;
+  return a->last_token > b->last_token;
 }
 
 /* Waiters queue at one of the servers. */

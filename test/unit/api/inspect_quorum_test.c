@@ -46,6 +46,19 @@ TEST(a_lower_token_of_one_server_is_not_the_fence)
   assert_int_equal(token_shown(1, (uint64_t[]){ FENCE - 7, FENCE, FENCE }, 3, 0), FENCE);
 }
 
+/* The other one left it at a server when it died; the third server is silent. */
+TEST(of_two_clients_that_may_hold_the_name_the_later_one_is_shown)
+{
+  inspect_answer all[3] = { { .last_token = FENCE - 7, .holder_count = 1, .shown_holders = 1,
+                              .holders = { { .lease = { .client = "dead" } } } },
+                            { .last_token = FENCE, .holder_count = 1, .shown_holders = 1,
+                              .holders = { { .lease = { .client = "me" } } } } };
+
+  inspect_majority(all, 2, 1, &all[2]);
+  assert_string_equal(all[2].holders[0].lease.client, "me");
+  assert_int_equal(all[2].last_token, FENCE);
+}
+
 TEST(a_free_name_has_the_newest_token_or_that_of_most_servers)
 {
   assert_int_equal(token_shown(0, (uint64_t[]){ FENCE, FENCE, FENCE + 7 }, 3, 0), FENCE);
