@@ -135,6 +135,7 @@ int acquire_run(const acquire_arguments *a)
   target t;
   int code = refuse_success_without_token(&a->taking);
 
+  is_for_eval = is_for_eval || a->token.wants_shell;      /* --note -- --sh */
   if (code == 0)
     code = target_read(&t, "acquire", &a->what,
                        a->what.multi == NULL ? a->line.operands[0] : NULL);

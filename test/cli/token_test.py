@@ -161,6 +161,7 @@ def eval_of_a_failed_acquire_ends_the_script_with_its_code():
                         ('-u unix:///nowhere --connect-timeout 200ms evaluated', 69),
                         ('-w soon evaluated', 64), ('--permits 2 --take 3 evaluated', 64)):
         _ends_by_eval('acquire --sh ' + words, code)
+    _ends_by_eval('acquire -n --note -- --sh evaluated', 75)
     end_holder(other)
 
 
