@@ -265,6 +265,8 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
     why = DIBS_ERR_UNREACHABLE;          /* no certificate is at fault: the next session may last */
   if (retried_with_others(e, c, why, now))
     return;
+  if (c->state == PLAN_READY && !c->is_left)
+    c->refusals = 0;                     /* it was no replica */
   c->failures++;
   c->refusals += why == DIBS_ERR_READ_ONLY && c->state == PLAN_CONNECTING;
   c->until = instant_add(now, back_off(e, c, why));

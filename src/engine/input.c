@@ -74,8 +74,6 @@ static void lock_answered(engine *e, connection *c, const link_event *event, ins
     server_decided(e, s, now);
   resp_reply_free(event->reply);
   report_warning(e, s->locks);
-  if (c->purpose == FOR_COMMANDS && verdict != LOCK_READ_ONLY && !c->is_left)
-    c->refusals = 0;
   switch (verdict) {
   case LOCK_FINE:
     break;

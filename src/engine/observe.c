@@ -248,7 +248,6 @@ bool observe_answered(engine *e, observation *o, resp_reply *reply, const server
                       instant now)
 {
   const resp_node *said = resp_root(reply);
-  bool was_read_only = o->ask.status == DIBS_ERR_READ_ONLY;
 
   if (o->is_outdated) {
     resp_reply_free(reply);
@@ -264,8 +263,6 @@ bool observe_answered(engine *e, observation *o, resp_reply *reply, const server
     return false;
   }
   ask_take_answer(e, &o->ask, reply, from, now);
-  if (was_read_only)
-    from->commands->refusals = 0;
   judged(e, o, now);
   observation_follow(e, o, now);
   return true;

@@ -346,7 +346,9 @@ static void send_channels(engine *e, server *s, instant now)
 
 static void drop_bad_links(engine *e, server *s, instant now)
 {
-  if (lock_link_is_doubtful(s->locks, s->route) && server_is_ready(s))
+  /* Also a link to a replica, which is left when it has answered: that may never be. */
+  if (lock_link_is_doubtful(s->locks, s->route) && s->commands != NULL &&
+      s->commands->state == PLAN_READY)
     connection_drop(e, s->commands, DIBS_ERR_UNREACHABLE,
                     "a renewal was not answered in time", now);
   if (lock_inbox_has_no_subscriber(s->locks, s->route) && connection_is_ready(s->inbox))

@@ -4,6 +4,7 @@
 #include "tests.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <dibs/sim.h>
@@ -100,6 +101,67 @@ TEST(names_of_one_slot_are_raised_together_while_it_moves)
   assert_true(dibs_sim_run(sim, RUN_MS));
   assert_null(dibs_sim_first_flaw(sim));
   assert_int_equal(rounds, 200);
+  sim = dibs_sim_free(sim);
+}
+
+/* ---- a primary that is one no longer ---- */
+
+enum { WRITERS = 8 };
+
+static dibs_client *shared;
+
+static int at_work;
+
+static void writes(void *data)
+{
+  const char *key = data;
+
+  for (uint64_t fence = 1; fence <= 400; fence++) {
+    dibs_status status = dibs_guarded_set(shared, key, fence, "v", 1, 0);
+
+    if (status != DIBS_OK)
+      dibs_sim_flaw("%s, fence %d: %s", key, (int)fence, dibs_status_name(status));
+    rounds++;
+    dibs_sim_sleep_ms(1);
+  }
+  at_work--;
+}
+
+static void writes_at_once(void *data)
+{
+  static char keys[WRITERS][8];
+
+  (void)data;
+  if (dibs_open("redis://s1,s2", NULL, &shared, NULL) != DIBS_OK)
+    dibs_sim_flaw("no client");
+  at_work = WRITERS;
+  for (int i = 0; i < WRITERS; i++) {
+    (void)snprintf(keys[i], sizeof(keys[i]), "k%d", i);
+    dibs_sim_thread(writes, keys[i]);
+  }
+  while (at_work > 0)
+    dibs_sim_sleep_ms(10);
+  shared = dibs_close(shared);
+}
+
+/* A refused write was not executed: it waits for the new primary, as a lock does. */
+TEST(writes_of_which_a_primary_on_its_way_out_refuses_several_reach_one)
+{
+  static const dibs_sim_fault demoted = { .kind = DIBS_SIM_SERVER_READ_ONLY, .at_us = 200000,
+                                          .ms = 300 };
+  dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+  dibs_sim *sim;
+
+  rounds = 0;
+  o.replicas = 1;
+  sim = dibs_sim_new(&o);
+  assert_non_null(sim);
+  (void)dibs_sim_start(sim, "p", writes_at_once, NULL);
+  assert_int_equal(dibs_sim_inject(sim, &demoted), DIBS_OK);
+  assert_true(dibs_sim_run(sim, RUN_MS));
+  if (dibs_sim_first_flaw(sim) != NULL)
+    fail_msg("%s", dibs_sim_first_flaw(sim));
+  assert_int_equal(rounds, 400 * WRITERS);
   sim = dibs_sim_free(sim);
 }
 

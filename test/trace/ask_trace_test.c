@@ -229,6 +229,48 @@ TEST(a_replica_is_left_when_it_has_refused_all_that_was_sent)
   peer_free(p);
 }
 
+/* It may have stopped: a renewal that is overdue needs another connection. */
+TEST(a_replica_that_does_not_answer_a_renewal_is_left_before_the_lease_ends)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3 * SECOND });
+
+  peer_advance_ms(p, 600);
+  peer_lock(p, "b", (struct wish){ .name = "m" });
+  peer_expect(p, "acquire*");
+  peer_advance_to_command(p);
+  peer_expect(p, "renew*");
+  peer_answer(p, READ_ONLY);                 /* to the acquire; none comes to the renewal */
+  while (!peer_wants(p, 0))
+    peer_advance_ms(p, 10);
+  assert_true(peer_valid_ms(p, "a") > 1 * SECOND);
+  peer_free(p);
+}
+
+/* A change that writes nothing there, as a fenced one, has a result from a replica. */
+TEST(a_replica_whose_other_replies_are_good_is_asked_less_and_less_often)
+{
+  struct peer *p = peer_asked((struct wish){ 0 });
+  any_op a;
+  int opened = 0;
+
+  for (int ms = 0; ms < 3 * SECOND; ms++) {
+    if (peer_try_expect(p, "acquire*")) {
+      count_down(p, "b", &a);
+      peer_expect(p, "latch_down*");
+      peer_answer(p, READ_ONLY);
+      peer_answer(p, "'9");
+      peer_expect_told(p, "over b DIBS_OK");
+    }
+    peer_advance_ms(p, 1);
+    if (peer_wants(p, 0)) {
+      peer_connect(p, 0);
+      opened++;
+    }
+  }
+  assert_in_range(opened, 2, 20);
+  peer_free(p);
+}
+
 TEST(a_server_that_takes_changes_again_is_asked_again_at_once_after_a_lost_connection)
 {
   any_op a, b;
