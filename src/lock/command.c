@@ -299,7 +299,7 @@ static void renewal_sent(lease *l, call *c, size_t i, instant now)
   c->renewals[i].is_still = wire_renews_nothing(l);
   l->renewing_at = c->route;
   timers_set(&l->table->timers, &l->renew,
-             instant_add(now, span_max(hold_doubt_after(l, now), DOUBT_MIN)));
+             instant_add(now, span_max(hold_doubt_after(l, c->route, now), DOUBT_MIN)));
 }
 
 static bool next_renewals(route *r, request *out, lock_command *ret, instant now)

@@ -220,10 +220,14 @@ static span left_of(const lease *l, instant now)
   return l->state == LEASE_CONFIRMING ? l->term.ttl : instant_since(l->term.valid_until, now);
 }
 
-/* How long a renewal may be without a reply. */
-span hold_doubt_after(const lease *l, instant now)
+/* How long a renewal may be without a reply. To replace the connection and renew takes three round
+ * trips at least. Where this time is less than two, what is left then is not enough for three, and
+ * the reply may still be in time. */
+span hold_doubt_after(const lease *l, const route *r, instant now)
 {
-  return span_min((span){ l->term.ttl.ns / 4 }, (span){ left_of(l, now).ns / 2 });
+  span wanted = span_min((span){ l->term.ttl.ns / 4 }, (span){ left_of(l, now).ns / 2 });
+
+  return span_max(wanted, (span){ 2 * server_clock_trip(&r->clock).ns });
 }
 
 static span pause_after_failure(const lease *l, instant now)

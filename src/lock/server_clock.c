@@ -25,7 +25,8 @@ static void note_step(server_clock *c, int64_t before, int64_t after, instant se
 
 void server_clock_learn(server_clock *c, int64_t server_us, instant sent_at, instant now)
 {
-  int64_t half_us = (now.ns - sent_at.ns) / 2000;
+  span trip = instant_since(now, sent_at);
+  int64_t half_us = trip.ns / 2000;
   int64_t offset = server_us - (sent_at.ns / 1000 + half_us);
 
   if (c->is_known)
@@ -34,6 +35,13 @@ void server_clock_learn(server_clock *c, int64_t server_us, instant sent_at, ins
   c->doubt_us = half_us;
   c->learned_at = now;
   c->is_known = true;
+  c->trip = c->trip_is_known ? span_min(c->trip, trip) : trip;
+  c->trip_is_known = true;
+}
+
+void server_clock_reconnects(server_clock *c)
+{
+  c->trip_is_known = false;
 }
 
 void server_clock_wall(server_clock *c, int64_t wall_us, instant now)
@@ -61,4 +69,9 @@ int64_t server_clock_trusted_at(const server_clock *c, instant now)
   if (c->has_stepped && instant_since(now, c->stepped_at).ns < DISTRUST_AFTER_STEP.ns)
     return 0;
   return server_clock_at(c, now);
+}
+
+span server_clock_trip(const server_clock *c)
+{
+  return c->trip_is_known ? c->trip : SPAN_MS(0);
 }

@@ -419,7 +419,7 @@ lease_state hold_lost(lease *l, dibs_status why, const char *words);
 lease_state hold_gone(lease *l);          /* the server says that it does not have it */
 void hold_suspect(lease *l);
 void hold_set_deadline(lease *l);
-span hold_doubt_after(const lease *l, instant now);   /* a renewal that is sent now */
+span hold_doubt_after(const lease *l, const route *r, instant now);  /* a renewal sent now */
 /* `is_older`: it was sent before the last message that the lease has ended. */
 lease_state hold_renewed(lease *l, const renew_answer *a, bool is_older, instant sent_at,
                          instant now);

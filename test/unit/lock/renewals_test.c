@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Many renewals due at once: in batches, and not all batches together. */
+/* Many renewals due at once: in batches, and not all batches together. How long a reply is
+ * waited for. */
 #include "tests.h"
 
 #include <stdio.h>
@@ -51,7 +52,7 @@ static size_t commands(lock_table *t, uint64_t *ret_first, instant now)
   return count;
 }
 
-static lock_table *holding_many(hold_front **ret_front)
+static lock_table *holding(int names, span ttl, hold_front **ret_front)
 {
   protocol spoken = { .dialect = &native_dialect, .prefix = "dibs",
                       .client = "AAAAAAAAAAAAAAAAAAAAAA" };
@@ -65,8 +66,8 @@ static lock_table *holding_many(hold_front **ret_front)
 
   hold_front_add(f, lock_backend(t));
   lock_link_up(t, 0, start);
-  for (int i = 0; i < NAMES; i++) {
-    lock_spec w = { .name = name, .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER };
+  for (int i = 0; i < names; i++) {
+    lock_spec w = { .name = name, .ttl = ttl, .give_up_at = INSTANT_NEVER };
 
     w.name_size = (size_t)snprintf(name, sizeof(name), "n%d", i);
     assert_int_equal(hold_claim(f, &w, start, &id), DIBS_OK);
@@ -74,7 +75,7 @@ static lock_table *holding_many(hold_front **ret_front)
     (void)snprintf(granted, sizeof(granted), ":%d\r\n", 1000000 + i);
     answer(t, tag, granted, start);
   }
-  assert_int_equal(hold_counts(f).holds, NAMES);
+  assert_int_equal(hold_counts(f).holds, names);
   *ret_front = f;
   return t;
 }
@@ -82,7 +83,7 @@ static lock_table *holding_many(hold_front **ret_front)
 TEST(a_new_connection_renews_all_but_a_few_batches_at_a_time)
 {
   hold_front *front;
-  lock_table *t = holding_many(&front);
+  lock_table *t = holding(NAMES, SPAN_MS(30000), &front);
   instant later = instant_add(start, SPAN_MS(1000));
   char answers[16 + 16 * BATCH * 2] = "*201\r\n:2000000\r\n";
   uint64_t tag = 0;
@@ -99,6 +100,26 @@ TEST(a_new_connection_renews_all_but_a_few_batches_at_a_time)
   lock_link_down(t, 0, DIBS_ERR_UNREACHABLE, "gone again", later);
   lock_link_up(t, 0, later);
   assert_int_equal(commands(t, &tag, later), UNDER_WAY);
+  (void)hold_front_free(front);
+  (void)lock_table_free(t);
+}
+
+/* The first connection answered at once, and this one takes 800 ms: a third would be too late. */
+TEST(a_reply_is_waited_for_as_long_as_its_connection_takes_to_answer)
+{
+  hold_front *front;
+  lock_table *t = holding(1, SPAN_MS(3000), &front);
+  instant down = instant_add(start, SPAN_MS(100)), up = instant_add(down, SPAN_MS(800));
+  uint64_t tag = 0;
+
+  lock_link_down(t, 0, DIBS_ERR_UNREACHABLE, "gone", down);
+  lock_server_time(t, 0, 2000000, down, up);
+  lock_link_up(t, 0, up);
+  assert_int_equal(commands(t, &tag, up), 1);
+  hold_tick(front, instant_add(up, SPAN_MS(1599)));
+  assert_false(lock_link_is_doubtful(t, 0));
+  hold_tick(front, instant_add(up, SPAN_MS(1600)));
+  assert_true(lock_link_is_doubtful(t, 0));
   (void)hold_front_free(front);
   (void)lock_table_free(t);
 }

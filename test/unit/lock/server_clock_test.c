@@ -95,4 +95,19 @@ TEST(slow_drift_over_hours_is_no_step)
   assert_int_not_equal(server_clock_trusted_at(&c, AT(36000000)), 0);
 }
 
+TEST(the_round_trip_is_that_of_the_fastest_answer_of_this_connection)
+{
+  server_clock c = { .is_known = false };
+
+  assert_int_equal(server_clock_trip(&c).ns, 0);
+  server_clock_learn(&c, EPOCH, AT(0), AT(1900));       /* the server stood still */
+  server_clock_learn(&c, EPOCH, AT(2000), AT(2040));
+  server_clock_learn(&c, EPOCH, AT(3000), AT(3600));
+  assert_int_equal(server_clock_trip(&c).ns, SPAN_MS(40).ns);
+  server_clock_reconnects(&c);
+  assert_int_equal(server_clock_trip(&c).ns, 0);
+  server_clock_learn(&c, EPOCH, AT(4000), AT(4600));
+  assert_int_equal(server_clock_trip(&c).ns, SPAN_MS(600).ns);
+}
+
 RUN_TESTS(NULL, NULL)
