@@ -289,6 +289,17 @@ static size_t take_renewals(route *r, lease *names[RENEW_BATCH_MAX], instant now
   return count;
 }
 
+/* Another renewal gives the reply to an earlier one no more time. */
+static void reply_expected(lease *l, route *r, instant now)
+{
+  instant at = instant_add(now, span_max(hold_doubt_after(l, r, now), DOUBT_MIN));
+
+  if (l->renewing_at == r && timer_is_set(&l->renew))
+    at = instant_min(at, l->renew.at);
+  l->renewing_at = r;
+  timers_set(&l->table->timers, &l->renew, at);
+}
+
 static void renewal_sent(lease *l, call *c, size_t i, instant now)
 {
   c->renewals[i].lease_number = l->id;
@@ -297,9 +308,7 @@ static void renewal_sent(lease *l, call *c, size_t i, instant now)
   l->term.was_wanted = false;
   c->renewals[i].mode = l->mode;
   c->renewals[i].is_still = wire_renews_nothing(l);
-  l->renewing_at = c->route;
-  timers_set(&l->table->timers, &l->renew,
-             instant_add(now, span_max(hold_doubt_after(l, c->route, now), DOUBT_MIN)));
+  reply_expected(l, c->route, now);
 }
 
 static bool next_renewals(route *r, request *out, lock_command *ret, instant now)

@@ -95,4 +95,11 @@ TEST(a_connection_that_vanishes_is_replaced_in_time)
                      .after_ms = ms, .ms = 500 });
 }
 
+/* The inbox comes up while the first renewal is on its way to nowhere, and causes another. */
+TEST(a_connection_that_vanishes_is_replaced_in_time_though_another_renewal_was_sent)
+{
+  is_kept((story){ .trip_ms = 200, .ttl_ms = 3000, .kind = DIBS_SIM_BLACK_HOLE, .after_ms = 100,
+                   .ms = 1000 });
+}
+
 RUN_TESTS(NULL, NULL)

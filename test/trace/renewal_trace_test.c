@@ -192,4 +192,23 @@ TEST(a_reply_from_before_a_release_by_token_leaves_the_reason_of_the_loss)
   peer_free(p);
 }
 
+/* ---- how long a reply is waited for ---- */
+
+TEST(a_second_renewal_does_not_excuse_the_reply_to_the_first)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 2000 });
+
+  peer_advance_ms(p, 520);
+  peer_connect(p, 1);
+  peer_expect(p, "renew " A ":1:60");
+  peer_advance_ms(p, 400);
+  peer_message(p, "lost " A ":1:60 n");
+  peer_expect(p, "renew " A ":1:60");
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 100);                /* a quarter of the ttl after the first */
+  peer_expect_told(p, "suspect a");
+  assert_true(peer_wants(p, 0));
+  peer_free(p);
+}
+
 RUN_TESTS(NULL, NULL)
