@@ -335,7 +335,10 @@ static bool next_renewals(route *r, request *out, lock_command *ret, instant now
   }
 
   c->lease_kind = names[0]->kind;
-  c->with_text = out->carries_text = r->renew_with_text;
+  c->with_text = r->renew_with_text;
+  for (size_t i = 0; i < count && !c->with_text; i++)
+    c->with_text = hold_has_one_try(names[i], r, now);
+  out->carries_text = c->with_text;
   c->count = count;
   for (size_t i = 0; i < count; i++)
     renewal_sent(names[i], c, i, now);

@@ -230,6 +230,12 @@ span hold_doubt_after(const lease *l, const route *r, instant now)
   return span_max(wanted, (span){ 2 * server_clock_trip(&r->clock).ns });
 }
 
+/* Too little is left for a NOSCRIPT, a second request and its reply, with one round trip to spare. */
+bool hold_has_one_try(const lease *l, const route *r, instant now)
+{
+  return left_of(l, now).ns < 3 * server_clock_trip(&r->clock).ns;
+}
+
 static span pause_after_failure(const lease *l, instant now)
 {
   span left = span_max((span){ left_of(l, now).ns / 4 }, RETRY_MIN);

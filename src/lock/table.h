@@ -420,6 +420,7 @@ lease_state hold_gone(lease *l);          /* the server says that it does not ha
 void hold_suspect(lease *l);
 void hold_set_deadline(lease *l);
 span hold_doubt_after(const lease *l, const route *r, instant now);  /* a renewal sent now */
+bool hold_has_one_try(const lease *l, const route *r, instant now);   /* of a renewal */
 /* `is_older`: it was sent before the last message that the lease has ended. */
 lease_state hold_renewed(lease *l, const renew_answer *a, bool is_older, instant sent_at,
                          instant now);

@@ -75,6 +75,13 @@ TEST(a_lease_of_four_round_trips)
   is_kept((story){ .trip_ms = 800, .ttl_ms = 3000 });
 }
 
+/* The server has no script for renewals yet. */
+TEST(a_lease_that_has_no_time_for_a_refusal_of_the_script)
+{
+  is_kept((story){ .trip_ms = 800, .ttl_ms = 2000 });
+  is_kept((story){ .trip_ms = 800, .ttl_ms = 3000, .renew_every_ms = 1500 });
+}
+
 TEST(a_lease_of_five_round_trips_that_is_renewed_late)
 {
   is_kept((story){ .trip_ms = 600, .ttl_ms = 3000, .renew_every_ms = 1500 });
