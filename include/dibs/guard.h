@@ -119,7 +119,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del_async(
  * client has set or removed the key, or done 100 other guarded writes. Read the number then, with
  * dibs_guarded_get(), and set it; with the fence of another hold the sum is a new one.
  * `ret_value`, the new number, may be NULL. A number that would overflow is DIBS_ERR_SERVER, and
- * nothing is written. */
+ * nothing is written; after a call without a reply DIBS_UNKNOWN, as long as a copy of its request
+ * may still arrive and be counted: until a second after its limit. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr(
   dibs_client *client, const char *key, uint64_t fence, int64_t by, int64_t *ret_value);
 

@@ -49,8 +49,10 @@ static dibs_status begin(guarded *g)
 
   drive_lock(c->drive);
   g->writing = writing_begin(c, &w->call, w->kind == GUARDED_INCR ? &w->by : NULL);
-  if (g->writing != NULL)
+  if (g->writing != NULL) {
     w->op.in_doubt_from = g->writing->in_doubt_from;
+    w->op.late_until_us = g->writing->late_until_us;
+  }
   drive_unlock(c->drive);
   return g->writing != NULL ? DIBS_OK : client_refuse(c, DIBS_ERR_NO_MEMORY, "");
 }
@@ -59,6 +61,7 @@ static void end(const guarded *g)
 {
   drive_lock(g->client->drive);
   g->writing->in_doubt_from = g->write.op.in_doubt_from;
+  g->writing->late_until_us = g->write.op.late_until_us;
   if (g->write.is_written && (g->write.kind == GUARDED_SET || g->write.kind == GUARDED_DEL))
     writings_replaced(g->client, g->writing,
                       instant_add(drive_now(), (span){ -guarded_write_row.repeats_for.ns }));

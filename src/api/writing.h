@@ -19,6 +19,7 @@ typedef struct writing {
   struct writing *next;
   uint64_t number, fence;
   instant in_doubt_from;         /* sync.h; of the calls that had this number */
+  int64_t late_until_us;         /* the same */
   int64_t by;
   bool is_sum, is_running;
   size_t key_size;

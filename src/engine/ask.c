@@ -185,6 +185,12 @@ static bool is_change(const ask *a)
   return a->op->row == &command_row ? a->command.has_limit : !a->op->row->only_reads;
 }
 
+static bool is_denied(const ask *a, const resp_node *error, const server *from)
+{
+  return a->op != NULL && a->op->row->denies != NULL && !ask_copy_may_come(a, from) &&
+         a->op->row->denies(a->op, error);
+}
+
 /* A final fault says nothing about an earlier copy: it may have been executed. */
 static dibs_status status_after(const ask *a, dibs_status fault)
 {
@@ -281,7 +287,10 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
     a->try_at = instant_add(now, SPAN_MS(a->attempts < 5 ? 20 << a->attempts : 500));
     a->attempts++;
   } else {
-    ask_done(a, status_after(a, resp_fault_status(fault)), advice != NULL ? advice : error->bytes);
+    dibs_status why = resp_fault_status(fault);
+
+    ask_done(a, is_denied(a, error, from) ? why : status_after(a, why),
+             advice != NULL ? advice : error->bytes);
   }
 }
 

@@ -108,6 +108,8 @@ void ask_was_late(const ask *a, const resp_node *error, const server *from, inst
 /* Of what is sent: that reply is lost. After `repeats_for`, counted from the first copy whose
  * reply is lost, no other one is sent or executed. */
 void ask_doubt(ask *a);
+/* Whether a copy whose reply is lost may be executed after this one, which `from` has answered. */
+bool ask_copy_may_come(const ask *a, const server *from);
 /* The same of an earlier call, at the begin of one that continues with its number. */
 void ask_doubt_of_before(ask *a, instant now);
 

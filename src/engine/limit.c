@@ -5,6 +5,8 @@
  * when one is sent again whose first copy may have been executed. */
 #include "engine/internal.h"
 
+#define CLOCK_DOUBT_US 1000000         /* of a limit: the estimate may be wrong */
+
 /* A wait that ends sends what undoes its request (rate_cancel, barrier_leave), so that its own
  * end, which may be only a millisecond away, needs no clock. */
 void ask_times_set(const engine *e, ask *a, const server *s, instant now)
@@ -37,6 +39,11 @@ void ask_was_late(const ask *a, const resp_node *error, const server *from, inst
     lock_server_time(from->locks, from->route, server_us, a->sent_at, now);
 }
 
+static int64_t late_until_us(const request *command)
+{
+  return command->limit_us > 0 ? command->limit_us + CLOCK_DOUBT_US : INT64_MAX;
+}
+
 static void doubt(ask *a)
 {
   span most = a->op != NULL ? a->op->row->repeats_for : (span){ 0 };
@@ -46,7 +53,15 @@ static void doubt(ask *a)
     return;
   if (a->op->in_doubt_from.ns == 0)
     a->op->in_doubt_from = a->sent_at;
+  if (a->state == ASK_SENT && late_until_us(&a->command) > a->op->late_until_us)
+    a->op->late_until_us = late_until_us(&a->command);
   a->give_up_at = instant_min(a->give_up_at, instant_add(a->op->in_doubt_from, most));
+}
+
+bool ask_copy_may_come(const ask *a, const server *from)
+{
+  return a->op->in_doubt_from.ns != 0 &&
+         lock_server_us_at(from->locks, from->route, a->sent_at) <= a->op->late_until_us;
 }
 
 void ask_doubt(ask *a)

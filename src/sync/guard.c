@@ -35,6 +35,16 @@ static sync_next write_read(sync_op *op, const resp_reply *reply)
   return sync_over(came == GUARD_FENCED ? DIBS_FENCED : DIBS_OK, "");
 }
 
+static bool write_denies(sync_op *op, const resp_node *error)
+{
+  guarded_op *g = (guarded_op *)(void *)op;
+
+  if (g->kind == GUARDED_INCR && native_guard_denies(error))
+    g->is_settled = true;
+  return g->is_settled;
+}
+
 /* The server keeps sums for an hour: lua/native/guarded_incr.lua. */
 const sync_row guarded_write_row = { .name = "guarded.write", .repeats_for = { 3500000000000 },
-                                     .ask = write_ask, .read = write_read };
+                                     .ask = write_ask, .read = write_read,
+                                     .denies = write_denies };

@@ -44,6 +44,9 @@ typedef struct sync_row {
   /* Fills the request, in engine_run() and for each step. false: no memory. */
   bool (*ask)(const sync_op *op, const protocol *p, request *out);
   sync_next (*read)(sync_op *op, const resp_reply *reply);
+  /* Of a row with `repeats_for`; NULL: never. Whether this error shows that no copy was executed
+   * before it. Asked only if none can be executed later. */
+  bool (*denies)(sync_op *op, const resp_node *error);
   /* Of an operation with `every`; NULL: it has no channel, and only time repeats it. */
   void (*channel)(const sync_op *op, const protocol *p, text *out);
   /* NULL, or fills the request that undoes on the server what the operation did there, which
@@ -69,6 +72,7 @@ struct sync_op {
   instant now;                     /* of the call of read() or undo() */
   instant in_doubt_from;           /* of a row with `repeats_for`, in and out: the first sending
                                       whose reply was lost, also in an earlier call; 0: none */
+  int64_t late_until_us;           /* the same: the latest limit of those, in the server's time */
   /* Of a row without `every`: */
   bool is_once;                    /* sent again only if the server refused it; UNKNOWN as
                                       soon as its connection ends */

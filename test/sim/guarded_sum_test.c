@@ -18,11 +18,16 @@ enum { SECOND = 1000, HOUR = 3600 * SECOND, LIMIT_MS = 1500 };
 static dibs_sim *sim;
 static dibs_client *c;
 
-static void inject(dibs_sim_fault_kind kind, int64_t ms)
+static void inject_at(dibs_sim_fault_kind kind, int64_t ms, int64_t in_ms)
 {
-  dibs_sim_fault f = { .kind = kind, .ms = ms, .at_us = dibs_sim_now_us(sim) };
+  dibs_sim_fault f = { .kind = kind, .ms = ms, .at_us = dibs_sim_now_us(sim) + in_ms * 1000 };
 
   EXPECT(dibs_sim_inject(sim, &f) == DIBS_OK);
+}
+
+static void inject(dibs_sim_fault_kind kind, int64_t ms)
+{
+  inject_at(kind, ms, 0);
   dibs_sim_sleep_ms(1);
 }
 
@@ -138,6 +143,60 @@ static void was_only_refused(void)
   EXPECT(add(7, &sum) == DIBS_OK && sum == 100);
 }
 
+/* A number that nothing can be added to. */
+static void put_full(void)
+{
+  EXPECT(dibs_guarded_set(c, "k", 7, "9223372036854775800", 19, 0) == DIBS_OK);
+}
+
+/* It was refused, and its caller does not know that. */
+static void would_overflow_in_doubt(void)
+{
+  put_full();
+  inject(DIBS_SIM_REFUSE, 10 * SECOND);
+  inject(DIBS_SIM_CUT_REPLY, 0);
+  EXPECT(add(7, NULL) == DIBS_UNKNOWN);
+  dibs_sim_sleep_ms(10 * SECOND);
+}
+
+static void would_overflow(void)
+{
+  int64_t sum = 0;
+
+  would_overflow_in_doubt();
+  EXPECT(add(7, NULL) == DIBS_ERR_SERVER);
+  EXPECT(add(7, NULL) == DIBS_ERR_SERVER);
+  expect_stored("9223372036854775800");
+  (void)dibs_sim_server(sim, "SET k 5");
+  EXPECT(add(7, &sum) == DIBS_OK && sum == 105);
+}
+
+static void is_no_number_any_more(void)
+{
+  would_overflow_in_doubt();
+  (void)dibs_sim_server(sim, "SET k word");
+  EXPECT(add(7, NULL) == DIBS_ERR_WRONG_TYPE);
+  (void)dibs_sim_server(sim, "DEL k");
+  (void)dibs_sim_server(sim, "HSET k field value");
+  EXPECT(add(7, NULL) == DIBS_ERR_WRONG_TYPE);
+}
+
+/* A second copy would overflow while the first is on its way, and could be counted. */
+static void would_overflow_before_the_first_copy(void)
+{
+  int64_t sum = 0;
+
+  put_full();
+  inject_at(DIBS_SIM_HOLD, 20, 0);
+  inject_at(DIBS_SIM_CUT_LATE, 1000, 10);
+  EXPECT(add(7, NULL) == DIBS_UNKNOWN);
+  EXPECT(add(7, NULL) == DIBS_UNKNOWN);
+  (void)dibs_sim_server(sim, "SET k 5");
+  dibs_sim_sleep_ms(1000);
+  EXPECT(add(7, &sum) == DIBS_OK && sum == 105);
+  expect_stored("105");
+}
+
 typedef void part(void);
 
 static void play_part(void *data)
@@ -172,5 +231,11 @@ TEST(a_sum_in_doubt_is_not_sent_by_a_call_that_waits_over_the_hour) { play(waits
 TEST(a_second_copy_in_doubt_does_not_lengthen_the_hour) { play(is_in_doubt_twice); }
 TEST(a_sum_that_was_never_sent_is_counted_whenever_it_is_repeated) { play(was_never_sent); }
 TEST(a_sum_that_was_only_refused_is_counted_whenever_it_is_repeated) { play(was_only_refused); }
+TEST(a_sum_in_doubt_that_would_overflow_is_an_error) { play(would_overflow); }
+TEST(a_sum_in_doubt_on_what_is_no_number_is_an_error) { play(is_no_number_any_more); }
+TEST(a_sum_that_would_overflow_stays_in_doubt_while_a_copy_is_on_its_way)
+{
+  play(would_overflow_before_the_first_copy);
+}
 
 RUN_TESTS(NULL, NULL)

@@ -56,6 +56,9 @@ typedef enum guard_outcome {
 /* `ret_value`: only of incr, whose answer has one; otherwise NULL. */
 bool native_guard_answer(const resp_reply *r, guard_outcome *ret_outcome, int64_t *ret_value);
 
+/* Whether this error of incr shows that the sum was not counted: the script looks for it before. */
+bool native_guard_denies(const resp_node *error);
+
 /* `ret_fence`: 0: none. */
 bool native_guarded_value(const resp_reply *r, data_value *ret_value, uint64_t *ret_fence);
 
