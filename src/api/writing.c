@@ -70,7 +70,7 @@ writing *writing_begin(client_record *c, guard_call *call, const int64_t *by)
   w->is_running = true;
   call->number = call->settled = w->number;
   for (const writing *other = c->first_writing; other != NULL; other = other->next)
-    if (other->number < call->settled && is_on(other, call))
+    if (other->number < call->settled && is_on(other, call) && (w->is_sum || !other->is_sum))
       call->settled = other->number;
   return w;
 }

@@ -2,7 +2,8 @@
 /* api/writing.h - the guarded writes of a client that are not acknowledged.
  *
  * Each has a number. A write sends the number below which all writes of this client on
- * this key are acknowledged: later copies of those have no effect (protocol.md 13). A sum
+ * this key are acknowledged: later copies of those have no effect (protocol.md 13). Only a sum
+ * looks at sums there: the server has their copies in a key of their own. A sum
  * whose reply was lost stays here after its call: the next identical call continues with
  * its number, and so counts once; for no longer than the server knows that number (sync.h). */
 #ifndef API_WRITING_H

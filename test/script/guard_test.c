@@ -428,6 +428,16 @@ TEST(a_late_copy_of_a_settled_write_does_not_undo_a_later_one)
   assert_string_equal(get(KEY), "third");
 }
 
+TEST(a_sum_that_may_be_repeated_is_not_late_beside_a_settled_write)
+{
+  number = 2;
+  assert_int_equal(set(5, "7"), GUARD_WRITTEN);            /* 3, and 2 is settled, 1 a sum */
+  assert_int_equal(incr_as(ANNA, 1, 5, 1), 8);
+  assert_int_equal(incr_as(ANNA, 1, 5, 1), 8);
+  number = 1;
+  assert_int_equal(set(5, "late"), GUARD_LATE);
+}
+
 TEST(a_newer_fence_of_the_same_client_knows_nothing_of_late_copies)
 {
   number = 10;

@@ -197,6 +197,37 @@ static void would_overflow_before_the_first_copy(void)
   expect_stored("105");
 }
 
+static dibs_status set(const char *value)
+{
+  return dibs_guarded_set(c, "k", 7, value, strlen(value), 0);
+}
+
+/* The late copy of a write that was done twice finds a later one, beside a sum in doubt. */
+static void a_write_arrives_late(void)
+{
+  counted_in_doubt();
+  EXPECT(set("0") == DIBS_OK);                      /* the server has this script, too */
+  inject_at(DIBS_SIM_HOLD, 20, 0);
+  inject_at(DIBS_SIM_CUT_LATE, 1000, 10);
+  EXPECT(set("1") == DIBS_OK);
+  EXPECT(set("2") == DIBS_OK);
+  dibs_sim_sleep_ms(1000);
+  expect_stored("2");
+}
+
+/* What was written since does not make a sum late that was never executed. */
+static void is_repeated_after_another_write(void)
+{
+  int64_t sum = 0;
+
+  inject(DIBS_SIM_REFUSE, 10 * SECOND);
+  inject(DIBS_SIM_CUT, 0);
+  EXPECT(add(7, NULL) == DIBS_ERR_UNREACHABLE);
+  dibs_sim_sleep_ms(10 * SECOND);
+  EXPECT(set("2") == DIBS_OK);
+  EXPECT(add(7, &sum) == DIBS_OK && sum == 102);
+}
+
 typedef void part(void);
 
 static void play_part(void *data)
@@ -237,5 +268,7 @@ TEST(a_sum_that_would_overflow_stays_in_doubt_while_a_copy_is_on_its_way)
 {
   play(would_overflow_before_the_first_copy);
 }
+TEST(a_late_copy_of_a_write_reverts_nothing_beside_a_sum_in_doubt) { play(a_write_arrives_late); }
+TEST(a_sum_is_repeated_after_another_write) { play(is_repeated_after_another_write); }
 
 RUN_TESTS(NULL, NULL)

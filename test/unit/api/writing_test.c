@@ -99,6 +99,17 @@ TEST(a_sum_that_runs_is_nobody_elses)
   writing_end(&client, b, true);
 }
 
+TEST(an_unsettled_sum_leaves_a_write_on_its_key_settled)
+{
+  guard_call c;
+  writing *w = begin_sum("k", 1, 5, &c);
+
+  writing_end(&client, w, false);
+  w = begin("k", 1, &c);
+  assert_int_equal(c.settled, 2);
+  writing_end(&client, w, true);
+}
+
 TEST(an_unsettled_sum_is_forgotten_a_hundred_writes_later)
 {
   guard_call c;
@@ -107,10 +118,10 @@ TEST(an_unsettled_sum_is_forgotten_a_hundred_writes_later)
   writing_end(&client, w, false);
   for (int i = 0; i < WRITING_MEMORY; i++)
     writing_end(&client, begin("other", 1, &c), true);
-  w = begin("k", 1, &c);
+  w = begin_sum("k", 1, 6, &c);
   assert_int_equal(c.settled, 1);                     /* it is still known */
   writing_end(&client, w, true);
-  w = begin("k", 1, &c);
+  w = begin_sum("k", 1, 6, &c);
   assert_int_equal(c.settled, c.number);
   writing_end(&client, w, true);
   assert_null(client.first_writing);
