@@ -24,15 +24,14 @@ if counted then
   end
 end
 --@may_return guard
-local value = redis.call('GET', KEYS[1])
-if value and not string.find(value, '^%-?%d+$') then
-  return redis.error_reply('WRONGTYPE this key does not hold a number')
-end
 local done = redis.pcall('INCRBY', KEYS[1], ARGV[5])
 if type(done) == 'table' then
+  if string.find(done.err, 'not an integer', 1, true) then
+    return redis.error_reply('WRONGTYPE this key does not hold a number')
+  end
   return done
 end
-value = redis.call('GET', KEYS[1])
+local value = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[3], below .. kept .. ' ' .. ARGV[3] .. '=' .. value, 'PX', 3600000)
 remember()
 return { 1, value }

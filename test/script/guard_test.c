@@ -279,6 +279,21 @@ TEST(a_fence_key_of_another_kind_is_refused_and_left_alone)
   }
 }
 
+/* "-0", or with a zero in front, is not how the server writes a number. */
+TEST(a_sum_on_what_is_no_number_is_refused_and_writes_nothing)
+{
+  static const char *const values[] = { "word", "007", "-0", "+1", "99999999999999999999" };
+  const char *digest;
+
+  for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    test_server_command(world_server(w), "SET " KEY " %s", values[i]);
+    digest = test_server_command(world_server(w), "DEBUG DIGEST");
+    say_incr_as(ANNA, 1, 1, 1);
+    assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+    expect_untouched(digest);
+  }
+}
+
 TEST(a_sum_that_would_overflow_is_refused_and_writes_nothing)
 {
   const char *digest;
