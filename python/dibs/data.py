@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List as ListOf, Optional, Set as SetOf
 
 from dibs._dibs import ffi, lib
 from dibs.call import Bytes, Data, Named, get_value, of_bytes, to_ms, wait_options, walk
-from dibs.errors import TimedOut, Unsupported, check, error_of, text_of
+from dibs.errors import TimedOut, Unreachable, Unsupported, check, error_of, text_of
 
 KEY_LOCKS = {'lock': lib.DIBS_KEY_LOCK, 'fair_lock': lib.DIBS_KEY_FAIR_LOCK,
              'rw_lock': lib.DIBS_KEY_RW_LOCK, 'semaphore': lib.DIBS_KEY_SEMAPHORE,
@@ -185,16 +185,30 @@ class List(Stored):
         return self._value(lib.dibs_list_pop_last)
 
     def take(self, wait: Optional[float] = None) -> bytes:
-        """As pop_first(), but waits while the list is empty: TimedOut after `wait` seconds.
+        """As pop_first(), but waits while the list is empty: TimedOut after `wait` seconds;
+        Unreachable: no server for as long as other calls wait for one, without degrade='wait'.
         Ctrl-C ends the wait within half a second."""
         end = None if wait is None else time.monotonic() + wait
+        seen = time.monotonic()
         while True:
             left = SLICE_S if end is None else max(0.0, min(SLICE_S, end - time.monotonic()))
-            taken = take_once(self._client.handle, self._name, left)
+            try:
+                taken = take_once(self._client.handle, self._name, left)
+                seen = time.monotonic()
+            except Unreachable:
+                if end is not None and time.monotonic() >= end or self._is_given_up(seen):
+                    raise
+                taken = None
             if taken is not None:
                 return taken
             if end is not None and time.monotonic() >= end:
                 raise error_of(lib.DIBS_TIMED_OUT)
+
+    def _is_given_up(self, seen: float) -> bool:
+        """Each slice alone would give up at its end, in which the server may be restarting."""
+        handle = self._client.handle
+        return (self._client._info().degrade != lib.DIBS_DEGRADE_WAIT
+                and time.monotonic() >= seen + lib.dibs_client_call_timeout(handle) / 1000)
 
 
 def take_once(handle: Any, name: Any, left: float) -> Optional[bytes]:

@@ -261,6 +261,37 @@ def test_a_list_keeps_its_order(client, other, name):
     assert it.take(10) == b'late'
 
 
+def test_a_wait_for_an_element_outlasts_a_restart(own_server, name):
+    """A process that a thread has started ends with it: so the server is restarted here."""
+    taken = []
+    with dibs.Client(own_server.url + '?connect_timeout=3s&command_timeout=2s') as client:
+        it = client.list(name)
+
+        def take():
+            try:
+                taken.append(it.take(20))
+            except dibs.Error as error:
+                taken.append(error)
+
+        def stop_and_take():
+            own_server.process.kill()
+            own_server.process.wait()
+            harness.until(lambda: client._info().servers_down, 'the end is seen')
+            waiter = threading.Thread(target=take)
+            waiter.start()
+            return waiter
+
+        it.pop_first()
+        waiter = stop_and_take()
+        waiter.join(1.2)
+        assert not taken
+        own_server.restart()
+        it.add('late')
+        waiter.join()
+        stop_and_take().join()
+    assert taken[0] == b'late' and isinstance(taken[1], dibs.Unreachable)
+
+
 def test_a_set_has_each_member_once(client, name):
     it = client.set(name)
     assert it.add('a') and not it.add('a') and it.add('b') and it.members() == {b'a', b'b'}
