@@ -40,6 +40,8 @@ static const meaning phrases[] = {
   { "Function not found", RESP_FAULT_NO_FUNCTION },
   { "max number of clients", RESP_FAULT_LATER },   /* "... + cluster connections reached", too */
   { "The user executing the script can't ", RESP_FAULT_DENIED },
+  /* cluster-allow-reads-when-down: a script gets to its first write, which has no CLUSTERDOWN. */
+  { "while the cluster is down", RESP_FAULT_NO_SLOT },
 };
 
 static bool has_phrase(const char *bytes, size_t size, const char *phrase)

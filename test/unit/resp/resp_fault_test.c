@@ -83,6 +83,11 @@ TEST(errors_inside_scripts_are_seen_through)
       "of the keys mentioned in the command arguments script: " SHA, RESP_FAULT_DENIED },
     { "NOPERM ACL failure in script: User alice has no permissions to run the 'set' command "
       "script: " SHA ", on @user_script:1.", RESP_FAULT_DENIED },
+    { "ERR Script attempted to execute a write command while the cluster is down and readonly "
+      "script: " SHA ", on @user_script:1.", RESP_FAULT_NO_SLOT },
+    { "ERR Error running script (call to f_" SHA "): @user_script:1: @user_script: 1: Lua script "
+      "attempted to execute a write command while the cluster is down and readonly",
+      RESP_FAULT_NO_SLOT },
     { "ERR user_script:3: attempt to index a nil value script: " SHA ", on @user_script:3.",
       RESP_FAULT_OTHER },
   };
