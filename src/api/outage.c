@@ -13,6 +13,7 @@
 typedef struct probe {
   question question;
   outage *outage;
+  dibs_status end;
 } probe;
 
 struct outage {
@@ -20,7 +21,7 @@ struct outage {
   uint16_t slot;
   instant ask_at, keep_until;
   request request;
-  size_t asked, answered;          /* servers: without a result yet; that have replied */
+  size_t asked;                    /* servers without a result yet */
   size_t count;
   probe probes[];
 };
@@ -58,16 +59,17 @@ void outages_are_past(client_record *c)
     c->local->was_reported = false;
 }
 
+/* A write that changes nothing: a replica answers reads, and so may a Cluster that is down. */
 static bool request_of(const claim *cl, request *ret_request)
 {
   const protocol *names = &cl->client->names;
   char bytes[KEY_TEXT_SIZE];
   text key = text_over(bytes, sizeof(bytes));
-  resp_argument words[] = { RESP_TEXT("EXISTS"), { bytes, 0 } };
+  resp_argument words[] = { RESP_TEXT("HDEL"), { bytes, 0 }, RESP_TEXT("") };
 
   names->dialect->key(names, cl->name, cl->name_size, &key);
   words[1].size = key.used;
-  return request_command(ret_request, words, 2);
+  return request_command(ret_request, words, 3);
 }
 
 static outage *outage_new(const claim *cl)
@@ -104,13 +106,34 @@ bool outage_begin(claim *cl)
   return true;
 }
 
+static bool is_silence(dibs_status status)
+{
+  return status == DIBS_ERR_UNREACHABLE || status == DIBS_UNKNOWN ||
+         status == DIBS_ERR_NO_MEMORY;
+}
+
+/* A majority answers; or refuses for one reason, which is the result of a lock then, too: as of
+ * report_fault() in quorum/. */
+static bool is_past(const outage *o)
+{
+  for (size_t i = 0; i < o->count; i++) {
+    size_t same = 0;
+
+    for (size_t j = 0; j < o->count; j++)
+      same += o->probes[j].end == o->probes[i].end;
+    if (same > o->count / 2 && !is_silence(o->probes[i].end))
+      return true;
+  }
+  return false;
+}
+
 /* All probes are over. */
 static void asked_all(client_record *c, outage *o)
 {
   instant now = drive_now();
   uint16_t key_slot = o->slot;
 
-  if (o->answered > o->count / 2) {
+  if (is_past(o)) {
     outage_end(c, o);
     outages_are_past(c);
     degrade_outage_over(c, key_slot);
@@ -122,12 +145,12 @@ static void asked_all(client_record *c, outage *o)
   degrade_alarm_set(c);
 }
 
+/* A lock is a string: it has no field that could be removed. */
 static void probe_ended(outage *o, question *q)
 {
   dibs_status status = q->end.status;
 
-  o->answered += status != DIBS_ERR_UNREACHABLE && status != DIBS_UNKNOWN &&
-                 status != DIBS_ERR_NO_MEMORY;
+  RECORD_OF(probe, question, q)->end = status == DIBS_ERR_WRONG_TYPE ? DIBS_OK : status;
   o->asked--;
   question_deinit(q);
 }
@@ -165,7 +188,6 @@ static void ask(client_record *c, outage *o, instant now)
 
   if (degrade_is_needed(c, o->slot))
     o->keep_until = until;
-  o->answered = 0;
   for (size_t i = 0; i < o->count; i++)
     probe_send(c, o, i, until);
   if (o->asked == 0)                     /* without memory */

@@ -103,7 +103,7 @@ TEST_WITH(a_minority_of_a_quorum_does_not_end_it, of_quorum, end)
   test_server_kill9(test_quorum_server(quorum, 0));
   test_server_kill9(test_quorum_server(quorum, 1));
   hold = local_lock("x");
-  stays(hold, test_quorum_server(quorum, 2), "commandstats", "cmdstat_exists:calls=");
+  stays(hold, test_quorum_server(quorum, 2), "commandstats", "cmdstat_hdel:calls=");
   live_refused(live_try(b, "x"), DIBS_ERR_UNREACHABLE);
   test_server_restart(test_quorum_server(quorum, 0), false);
   ends(hold);
@@ -112,11 +112,38 @@ TEST_WITH(a_minority_of_a_quorum_does_not_end_it, of_quorum, end)
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
+/* The server could make a majority, but refuses each write. */
+static dibs_hold *local_beside(const struct test_server *server, const char *refusal)
+{
+  dibs_hold *hold = local_lock("x");
+
+  stays(hold, server, "errorstats", refusal);
+  live_refused(live_try(b, "x"), DIBS_ERR_UNREACHABLE);
+  return hold;
+}
+
+TEST_WITH(nor_does_a_server_that_answers_reads_only, of_quorum, end)
+{
+  struct test_server *server = test_quorum_server(quorum, 1);
+  dibs_hold *hold;
+
+  test_server_kill9(test_quorum_server(quorum, 0));
+  (void)test_server_command(server, "REPLICAOF 127.0.0.1 1");
+  hold = local_beside(server, "errorstat_READONLY:count=");
+  (void)test_server_command(server, "REPLICAOF NO ONE");
+  ends(hold);
+  (void)test_server_command(server, "CONFIG SET min-replicas-to-write 1");
+  hold = local_beside(server, "errorstat_NOREPLICAS:count=");
+  (void)test_server_command(server, "CONFIG SET min-replicas-to-write 0");
+  ends(hold);
+}
+
 /* ---- a cluster ---- */
 
-static void cluster_begin(const char *full_coverage)
+static void cluster_begin(const char *full_coverage, const char *reads)
 {
-  const char *arguments[] = { "--cluster-require-full-coverage", full_coverage, NULL };
+  const char *arguments[] = { "--cluster-require-full-coverage", full_coverage,
+                              "--cluster-allow-reads-when-down", reads, NULL };
   struct test_server_options server = { .arguments = arguments };
   struct test_cluster_options o = { .replicas = TEST_NONE, .server = &server };
 
@@ -135,7 +162,7 @@ TEST_WITH(the_nodes_of_other_slots_do_not_end_it, NULL, end)
   char dead[32], live[2][32];
   dibs_hold *hold, *lease;
 
-  cluster_begin("no");
+  cluster_begin("no", "no");
   for (int i = 0; i < 2; i++)
     name_on(i, live[i]);
   name_on(2, dead);
@@ -159,13 +186,13 @@ static bool is_down(void *member)
   return strstr(test_server_command(member, "CLUSTER INFO"), "cluster_state:fail") != NULL;
 }
 
-TEST_WITH(nor_does_a_node_of_a_cluster_that_is_down, NULL, end)
+static void node_of_a_cluster_that_is_down(const char *reads)
 {
   struct test_server *living;
   dibs_hold *hold;
   char name[32];
 
-  cluster_begin("yes");
+  cluster_begin("yes", reads);
   living = test_cluster_member(cluster, 0);
   name_on(0, name);
   test_server_kill9(test_cluster_member(cluster, 2));
@@ -174,6 +201,16 @@ TEST_WITH(nor_does_a_node_of_a_cluster_that_is_down, NULL, end)
   stays(hold, living, "errorstats", "errorstat_CLUSTERDOWN:count=");
   test_server_restart(test_cluster_member(cluster, 2), true);
   ends(hold);
+}
+
+TEST_WITH(nor_does_a_node_of_a_cluster_that_is_down, NULL, end)
+{
+  node_of_a_cluster_that_is_down("no");
+}
+
+TEST_WITH(nor_does_one_that_allows_reads_meanwhile, NULL, end)
+{
+  node_of_a_cluster_that_is_down("yes");
 }
 
 RUN_TESTS(group_setup, group_teardown)
