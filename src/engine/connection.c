@@ -18,8 +18,7 @@ static bool roles_change(const engine *e)
   return kind == DEPLOYMENT_REPLICATED || kind == DEPLOYMENT_SENTINEL;
 }
 
-/* Sentinels have another one. */
-static bool has_log_in_of_servers(const engine *e, purpose p)
+bool connection_has_login_of_servers(const engine *e, purpose p)
 {
   return p != FOR_SENTINEL_NEWS &&
          (p != FOR_SCOUT || e->settings.deployment->kind != DEPLOYMENT_SENTINEL);
@@ -27,7 +26,7 @@ static bool has_log_in_of_servers(const engine *e, purpose p)
 
 bool connection_has_program_login(const engine *e, const connection *c)
 {
-  return e->has_credentials && has_log_in_of_servers(e, c->purpose);
+  return e->has_credentials && connection_has_login_of_servers(e, c->purpose);
 }
 
 static link *make_link(engine *e, purpose p, const server_url *url)
@@ -44,7 +43,7 @@ static link *make_link(engine *e, purpose p, const server_url *url)
                       .answer_timeout = e->settings.command_timeout, .idle_ping = IDLE_PING };
 
   text_format(&shown, "dibs:%s", e->settings.client_id);
-  if (e->has_credentials && has_log_in_of_servers(e, p)) {
+  if (e->has_credentials && connection_has_login_of_servers(e, p)) {
     s.user = e->user;
     s.password = e->password;
   }

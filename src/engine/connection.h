@@ -54,6 +54,8 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
 void connection_end(engine *e, connection *c);
 void connection_tick(engine *e, connection *c, instant now);
 instant connection_deadline(const connection *c);
+/* Sentinels have another one. */
+bool connection_has_login_of_servers(const engine *e, purpose p);
 /* What engine_set_credentials() got, and no file's. */
 bool connection_has_program_login(const engine *e, const connection *c);
 bool connection_is_ready(const connection *c);        /* NULL: false */

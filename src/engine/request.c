@@ -191,18 +191,18 @@ static void files_are_not_asked(engine *e)
   }
 }
 
-/* All links get them, or none. */
+/* All links get them, also those of a search, or none. */
 static bool set_credentials_of_links(engine *e, const char *user, const char *password)
 {
   bool is_done = true;
 
   for (int i = 0; i < e->link_count && is_done; i++)
-    if (e->links[i] != NULL && e->links[i]->server != NULL)
+    if (e->links[i] != NULL && connection_has_login_of_servers(e, e->links[i]->purpose))
       is_done = link_keep_credentials(e->links[i]->link, user, password);
   for (int i = 0; i < e->link_count; i++) {
     connection *c = e->links[i];
 
-    if (c == NULL || c->server == NULL)
+    if (c == NULL || !connection_has_login_of_servers(e, c->purpose))
       continue;
     if (is_done)
       link_take_credentials(c->link);

@@ -332,6 +332,29 @@ TEST(a_hold_goes_on_with_the_primary_that_was_promoted)
   peers_free(f);
 }
 
+/* The program replaces the password while the log-ins with the old one are on their way. */
+static void has_new_password(struct peers *f, int port, const resp_reply *r, char *out, size_t size)
+{
+  if (!peers_says(r, 0, "AUTH")) {
+    one_is_primary(f, port, r, out, size);
+  } else if (peers_says(r, 1, "new")) {
+    snprintf(out, size, "+OK\r\n");
+  } else {
+    assert_true(engine_set_credentials(f->engine, NULL, "new"));
+    snprintf(out, size, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  }
+}
+
+TEST(the_refusal_of_a_password_that_was_replaced_meanwhile_ends_no_search)
+{
+  struct peers *f = peers_new("redis://:old@h:1,h:2/0", has_new_password);
+
+  peers_lock(f, "x", NULL);
+  peers_pass(f, 300);
+  assert_string_equal(f->lines, "granted ");
+  peers_free(f);
+}
+
 static void nobody_answers(struct peers *f, int port, const resp_reply *r, char *out, size_t size)
 {
   (void)f;
