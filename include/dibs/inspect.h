@@ -120,7 +120,8 @@ typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data
 
 /* Walks over the locks under the client's prefix by SCAN, never KEYS. `pattern` is a
  * glob over names (* ? [a-z]), NULL for all. A name that changes meanwhile may be
- * missed or reported twice, as with SCAN. In another dialect: the names that are held. Names of
+ * missed or reported twice, as with SCAN. Of a quorum a majority of the servers is walked, so that
+ * no name that a majority has is missing. In another dialect: the names that are held. Names of
  * REDISSON (of permits those with leases in use) and PLAIN (any string under
  * such a key) are found among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and a longer
  * fixed start of the pattern shortens the walk.

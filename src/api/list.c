@@ -2,6 +2,7 @@
 /* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps; in
  * dialects without a prefix, over names that match a pattern. */
 #include "api/question.h"
+#include "api/shown_names.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct walk {
   list_kind kind;
   char cursor[CURSOR_SIZE];
   bool must_stop;
+  shown_name *shown;                 /* of a quorum */
   dibs_status last;                  /* of the last request */
   instant until;                     /* its end */
 } walk;
@@ -96,12 +98,19 @@ static dibs_status page_ask(walk *w, question *q)
 }
 
 /* The pattern and the callback get a text that ends with a zero. */
-static bool is_wanted(const walk *w, char ended[NAME_MAX_BYTES + 1], const char *name,
-                      size_t size)
+static bool is_wanted(const walk *w, dibs_family family, char ended[NAME_MAX_BYTES + 1],
+                      const char *name, size_t size)
 {
   memcpy(ended, name, size);
   ended[size] = 0;
-  return w->pattern == NULL || fnmatch(w->pattern, ended, 0) == 0;
+  return (w->pattern == NULL || fnmatch(w->pattern, ended, 0) == 0) &&
+         !shown_names_have(w->shown, family, name, size);
+}
+
+static void is_shown(walk *w, dibs_family family, const char *name, size_t size)
+{
+  if (w->client->servers.kind == DEPLOYMENT_QUORUM)
+    shown_names_add(&w->client->memory, &w->shown, family, name, size);
 }
 
 static dibs_status name_visit(walk *w, const char *name, size_t size)
@@ -111,7 +120,7 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   dibs_status status;
   int before;
 
-  if (!is_wanted(w, ended, name, size))
+  if (!is_wanted(w, DIBS_FAMILY_LOCK, ended, name, size))
     return DIBS_OK;
   status = inspect_name(w->client, name, size, limit_of(w), &found);
   /* A foreign key; where all keys are asked, also one of which the script cannot make sense. */
@@ -121,6 +130,7 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   w->last = instant_before(drive_now(), w->until) ? status : DIBS_ERR_UNREACHABLE;
   if (status != DIBS_OK)
     return status;
+  is_shown(w, DIBS_FAMILY_LOCK, name, size);
   if (!is_foreign(w) || (found->is_held && dialect_list_is_owner(&w->client->names,
                                                                  found->holder->client))) {
     before = drive_enter_callback();
@@ -177,8 +187,9 @@ static void name_report(walk *w, dibs_family family, const char *name, size_t si
   char ended[NAME_MAX_BYTES + 1];
   int before;
 
-  if (!is_wanted(w, ended, name, size))
+  if (!is_wanted(w, family, ended, name, size))
     return;
+  is_shown(w, family, name, size);
   before = drive_enter_callback();
   w->must_stop = !w->name_callback(family, ended, size, w->data);
   drive_leave_callback(before);
@@ -253,8 +264,8 @@ static bool is_silent(const client_record *c, size_t route)
   return c->servers.kind == DEPLOYMENT_QUORUM && (c->missing_reported >> route & 1) != 0;
 }
 
-/* Cluster: every node that serves slots stores a part; a quorum: one server has all names
- * except those of a minority. `w->route` becomes the next server; false: there is none. */
+/* Cluster: every node that serves slots stores a part; a quorum: of any majority of its servers one
+ * has each name that a majority has. `w->route` becomes the next server; false: there is none. */
 static bool route_next(walk *w, size_t from)
 {
   client_record *c = w->client;
@@ -333,7 +344,7 @@ static dibs_status route_decides(walk *w)
   return status == DIBS_ERR_WRONG_TYPE ? DIBS_OK : status;
 }
 
-/* SCAN asks one server of a quorum, and does not show whether a majority answers. */
+/* SCAN asks servers of a quorum one by one, and does not show whether a majority answers. */
 static dibs_status majority_answers(walk *w)
 {
   dibs_inspection *found = NULL;
@@ -381,6 +392,29 @@ static dibs_status slots_check(walk *w)
                             "the Cluster serves %zu of its 16384 slots", count);
 }
 
+/* A server that was restarted empty lacks names that the others have. */
+static dibs_status quorum_walk(walk *w)
+{
+  size_t missing = w->client->servers.seed_count / 2 + 1;
+  dibs_status status = majority_answers(w), fault = status;
+  bool is_more = status == DIBS_OK && route_next(w, 0);
+
+  while (is_more && !w->must_stop && missing > 0) {
+    status = route_walk(w);
+    if (status == DIBS_OK)
+      missing--;
+    else
+      fault = status;
+    is_more = route_next(w, w->route + 1);
+  }
+  if (missing == 0 || w->must_stop)
+    return DIBS_OK;
+  if (fault != DIBS_OK)
+    return fault;
+  return client_refuse_with(w->client, DIBS_ERR_UNREACHABLE, "the list is incomplete: no majority "
+                            "of the servers was asked, %zu are missing", missing);
+}
+
 static dibs_status routes_walk(walk *w)
 {
   deployment_kind kind = w->client->servers.kind;
@@ -389,8 +423,6 @@ static dibs_status routes_walk(walk *w)
 
   if (kind == DEPLOYMENT_CLUSTER)        /* the engine now knows its nodes */
     status = client_ping(w->client, limit_of(w), NULL);
-  else if (kind == DEPLOYMENT_QUORUM)
-    status = majority_answers(w);
   else if (kind == DEPLOYMENT_SINGLE)
     status = single_check(w);
   is_more = status == DIBS_OK && route_next(w, 0);
@@ -398,7 +430,7 @@ static dibs_status routes_walk(walk *w)
     status = kind == DEPLOYMENT_CLUSTER ? route_decides(w) : DIBS_OK;
     if (status == DIBS_OK)
       status = route_walk(w);
-    if (kind == DEPLOYMENT_QUORUM ? status == DIBS_OK : status != DIBS_OK)
+    if (status != DIBS_OK)
       break;
     is_more = route_next(w, w->route + 1);
   }
@@ -423,7 +455,8 @@ static dibs_status walk_all(dibs_client *client, walk *w)
                            "names of this dialect have no prefix: give a pattern, such as "
                            "'orders:*'; '*' goes through the whole database");
   if (status == DIBS_OK)
-    status = routes_walk(w);
+    status = w->client->servers.kind == DEPLOYMENT_QUORUM ? quorum_walk(w) : routes_walk(w);
+  shown_names_free(&w->client->memory, &w->shown);
   return client_end(w->client, status);
 }
 

@@ -235,6 +235,54 @@ TEST(a_holder_of_a_minority_is_not_shown)
   }
 }
 
+static bool count_one(const dibs_inspection *inspection, void *count)
+{
+  *(int *)count += inspection->is_held;
+  return true;
+}
+
+static bool count_name(dibs_family family, const char *name, size_t size, void *count)
+{
+  (void)family;
+  (void)name;
+  (void)size;
+  ++*(int *)count;
+  return true;
+}
+
+static dibs_client *open_with_guard(void)
+{
+  dibs_options o = live_options();
+
+  o.quarantine_ms = TTL_MS;
+  return live_open_with(test_quorum_url(servers), &o);
+}
+
+/* In quarantine it does not get back what it has lost. */
+TEST(a_server_that_was_restarted_empty_hides_no_name)
+{
+  client = dibs_close(client);
+  client = open_with_guard();
+  for (int i = 0; i < SERVERS; i++) {
+    struct test_server *server = test_quorum_server(servers, i);
+    dibs_client *reader;
+    dibs_hold *hold;
+    int held = 0, names = 0;
+
+    test_server_kill9(server);
+    hold = live_lock(client, "hidden", LIVE_LONG_MS);
+    test_server_restart(server, false);
+    reader = open_with_guard();
+    live_expect(reader, dibs_list(reader, NULL, count_one, &held), DIBS_OK);
+    live_expect(reader, dibs_list_names(reader, DIBS_FAMILY_LOCK, NULL, count_name, &names),
+                DIBS_OK);
+    assert_int_equal(held, 1);
+    assert_int_equal(names, 1);
+    reader = dibs_close(reader);
+    assert_int_equal(dibs_release(hold), DIBS_OK);
+  }
+}
+
 /* They queue at one server, which is another one for each name. */
 TEST(the_waiters_of_any_queue_server_are_shown)
 {
