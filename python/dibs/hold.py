@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """dibs.hold - a granted lock: its fence, its loss, its release."""
 import threading
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional, TypeVar
 
 from dibs import callbacks
 from dibs._dibs import ffi, lib
@@ -83,6 +83,8 @@ class Watch:
 
 class Held:
     """What a hold can say, blocking or not."""
+
+    _entered_by: Any = None       # the thread or task of its block
 
     def __init__(self, handle: Any, watch: Watch) -> None:
         self._handle, self._watch = handle, watch
@@ -168,6 +170,21 @@ class Held:
         return '<%s.%s %r fence %d%s>' % (
             type(self).__module__.replace('.hold', ''), type(self).__name__, self.names, self.fence,
             '' if self.is_held else ', gone')
+
+
+H = TypeVar('H', bound=Held)
+
+
+def left(holds: List[H], who: Any) -> H:
+    """The hold of the block that `who` leaves, a thread or a task: the last one that it entered,
+    else the first one of another, because a generator may end elsewhere. Two get different ones;
+    who asks again gets the same."""
+    entered = list(holds)
+    mine = [hold for hold in entered[::-1] if hold._entered_by is who]
+    for hold in mine + entered:
+        if hold.__dict__.setdefault('_left_by', who) is who:
+            return hold
+    raise RuntimeError('dibs: the end of a block that was not entered')
 
 
 class Hold(Held):

@@ -3,12 +3,12 @@
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Type, TypeVar
 
 from dibs._dibs import ffi, lib
 from dibs.call import signals_reach_here, wait_interruptibly
 from dibs.errors import Busy, TimedOut, check
-from dibs.hold import Hold, Watch, leave
+from dibs.hold import Hold, Watch, leave, left
 from dibs.options import LockCall, Target
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Request(Generic[H]):
         self._arguments = (client.handle, target.c)
         self._options = LockCall(options)
         self._owner = OWNER if options.get('owned', True) else None
-        self._local = threading.local()
+        self._holds: List[H] = []                    # of the blocks that use this object
 
     def acquire(self) -> H:
         """Acquires it, waiting at most `wait` seconds. Raises TimedOut (Busy of try_acquire())
@@ -94,12 +94,14 @@ class Request(Generic[H]):
 
     def __enter__(self) -> H:
         hold = self.acquire()
-        holds = self._local.__dict__.setdefault('holds', [])
-        holds.append(hold)
+        hold._entered_by = OWNER.key
+        self._holds.append(hold)
         return hold
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        leave(self._local.holds.pop(), value)
+        hold = left(self._holds, OWNER.key)
+        self._holds.remove(hold)
+        leave(hold, value)
 
 
 class Lock(Request[Hold]):

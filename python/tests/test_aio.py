@@ -87,6 +87,20 @@ async def test_tasks_take_turns(own, client, name):
 
 
 @with_client
+async def test_a_generator_that_is_not_finished_releases(own, client, name):
+    """The loop ends it in another task."""
+
+    async def numbers():
+        async with own.lock(name):
+            for number in range(3):
+                yield number
+
+    async for _ in numbers():
+        break
+    await (await own.lock(name, wait=10).acquire()).release()
+
+
+@with_client
 async def test_a_cancelled_task_leaves_no_queue_entry(own, client, name):
     with client.lock(name):
         task = asyncio.ensure_future(own.lock(name).acquire())

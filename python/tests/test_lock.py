@@ -110,6 +110,37 @@ def test_a_thread_may_enter_again_and_another_may_not(client, name):
     assert len(refused) == 1
 
 
+def in_thread(call):
+    """What it returns, in a thread of its own."""
+    got = []
+    thread = threading.Thread(target=lambda: got.append(call()))
+    thread.start()
+    thread.join(10)
+    return got[0]
+
+
+def test_a_generator_that_ends_in_another_thread_releases(client, other, name):
+    """As a dependency of FastAPI does. A thread leaves its own block first, of the same object."""
+    client.semaphore(name).set(3)
+    permits = client.semaphore(name).permits()
+
+    def entered():
+        with permits as hold:
+            yield hold
+
+    generators = [entered(), entered()]
+    first = in_thread(lambda: next(generators[0]))
+    with permits as mine:
+        second = in_thread(lambda: next(generators[1]))
+    assert [hold.is_held for hold in (first, mine, second)] == [True, False, True]
+    in_thread(generators[0].close)
+    assert [hold.is_held for hold in (first, second)] == [False, True]
+    generators[1].close()
+    other.semaphore(name).permits(3).try_acquire().release()
+    with pytest.raises(RuntimeError, match='not entered'):
+        permits.__exit__(None, None, None)
+
+
 def test_calls_of_one_lock_have_options_of_their_own(client, other, name):
     """Also threads that wait at the same time. A call that has returned leaves its copy to the next."""
     lock, holds = client.lock(name, wait=20), []

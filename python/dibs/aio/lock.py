@@ -6,7 +6,7 @@ from typing import Any, Dict, Generic, List, Type, TypeVar
 from dibs._dibs import ffi, lib
 from dibs.aio.request import Driven, over, request
 from dibs.errors import Busy, TimedOut
-from dibs.hold import Held, Watch
+from dibs.hold import Held, Watch, left
 from dibs.options import LockCall, Target
 
 
@@ -56,7 +56,7 @@ class Request(Generic[H]):
         self._client, self._target = client, target
         self._arguments = (client.handle, target.c)
         self._options = LockCall(options)
-        self._holds: Dict[Any, List[H]] = {}
+        self._holds: List[H] = []                    # of the blocks that use this object
 
     async def acquire(self) -> H:
         """Acquires it, waiting at most `wait` seconds. Raises TimedOut (Busy of try_acquire())
@@ -94,15 +94,13 @@ class Request(Generic[H]):
 
     async def __aenter__(self) -> H:
         hold = await self.acquire()
-        self._holds.setdefault(asyncio.current_task(), []).append(hold)
+        hold._entered_by = asyncio.current_task()
+        self._holds.append(hold)
         return hold
 
     async def __aexit__(self, kind: Any, value: Any, trace: Any) -> None:
-        task = asyncio.current_task()
-        holds = self._holds[task]
-        hold = holds.pop()
-        if not holds:
-            del self._holds[task]
+        hold = left(self._holds, asyncio.current_task())
+        self._holds.remove(hold)
         await leave(hold, value)
 
 
