@@ -39,6 +39,11 @@ extern "Python" bool dibs_py_member(dibs_bytes, void *);
 extern "Python" bool dibs_py_text(const char *, size_t, void *);
 """
 
+# What ffi.gc() calls, without Python code in which a signal could be raised, and lost.
+ENDED = """
+static void dibs_py_ended(dibs_hold *hold) { (void)dibs_release_async(hold, NULL, NULL); }
+"""
+
 # A Python without a GIL has no stable ABI (yet): there the extension is for that version alone.
 STABLE_ABI = not sysconfig.get_config_var('Py_GIL_DISABLED')
 
@@ -74,7 +79,7 @@ def cdef(include):
     for path in header_paths(include):
         with open(path, encoding='utf-8') as header:
             parts.append(declarations(header.read()))
-    return ''.join(parts) + CALLBACKS
+    return ''.join(parts) + CALLBACKS + 'void dibs_py_ended(dibs_hold *);\n'
 
 
 def flags(include, library):
@@ -99,8 +104,9 @@ def builder(include=None, library=None):
     include, where = flags(include, library)
     ffi = cffi.FFI()
     ffi.cdef(cdef(include))
-    ffi.set_source('dibs._dibs', ''.join('#include <dibs/%s.h>\n' % h for h in HEADERS),
-                   libraries=['dibs-data', 'dibs'], include_dirs=[include], py_limited_api=STABLE_ABI,
+    includes = ''.join('#include <dibs/%s.h>\n' % h for h in HEADERS)
+    ffi.set_source('dibs._dibs', includes + ENDED, libraries=['dibs-data', 'dibs'],
+                   include_dirs=[include], py_limited_api=STABLE_ABI,
                    define_macros=[('Py_LIMITED_API', '0x03090000')] if STABLE_ABI else [], **where)
     return ffi
 

@@ -180,8 +180,10 @@ def left(holds: List[H], who: Any) -> H:
     else the first one of another, because a generator may end elsewhere. Two get different ones;
     who asks again gets the same."""
     entered = list(holds)
-    mine = [hold for hold in entered[::-1] if hold._entered_by is who]
-    for hold in mine + entered:
+    for hold in reversed(entered):
+        if hold._entered_by is who and hold.__dict__.setdefault('_left_by', who) is who:
+            return hold
+    for hold in entered:
         if hold.__dict__.setdefault('_left_by', who) is who:
             return hold
     raise RuntimeError('dibs: the end of a block that was not entered')
@@ -203,11 +205,26 @@ class Hold(Held):
         self._watch.end()
         check(status)
 
+    def _begin_block(self, who: Any = None) -> None:
+        """A signal may raise before the first line of what ends the block: then the end of this
+        object releases the lock."""
+        self._handle, self._entered_by = ffi.gc(self._handle, lib.dibs_py_ended), who
+
+    def _let_go(self) -> None:
+        """After an exception in its release; that of a signal may come before it."""
+        lib.dibs_release(self._handle)
+        self._watch.end()
+
     def __enter__(self) -> 'Hold':
+        self._begin_block()
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        leave(self, value)
+        try:
+            leave(self, value)
+        except BaseException:                        # also a signal's, before the release
+            self._let_go()
+            raise
 
 
 def leave(hold: Hold, value: Optional[BaseException]) -> None:

@@ -43,25 +43,34 @@ class Request(Generic[H]):
     def acquire(self) -> H:
         """Acquires it, waiting at most `wait` seconds. Raises TimedOut (Busy of try_acquire())
         if another client holds it, Unreachable ..."""
-        try:
-            return self._hold(self._acquire)
-        except Busy as error:                        # wait=0
-            raise TimedOut(error.text, int(lib.DIBS_TIMED_OUT), error.server) from None
+        return self._waited(False)
 
     def try_acquire(self) -> H:
         """As acquire(), but never waits for another holder: Busy."""
-        return self._hold(self._acquire_at_once)
+        return self._hold(self._acquire_at_once, False)
 
-    def _hold(self, acquire: Callable[[Watch, Any], None]) -> H:
-        """A signal may raise between the grant and its Hold: what no caller gets is released."""
+    def _waited(self, is_block: bool) -> H:
+        try:
+            return self._hold(self._acquire, is_block)
+        except Busy as error:                        # wait=0
+            raise TimedOut(error.text, int(lib.DIBS_TIMED_OUT), error.server) from None
+
+    def _hold(self, acquire: Callable[[Watch, Any], None], is_block: bool) -> H:
+        """A signal may raise between the grant and the return: what no caller gets is released."""
         watch, granted = self._options.watch(), ffi.new(GRANTED)
         try:
             acquire(watch, granted)
-            return self._kind(granted[0], watch)
+            hold = self._kind(granted[0], watch)
+            if is_block:
+                hold._begin_block(OWNER.key)
+                self._holds.append(hold)
+            return hold
         except BaseException:
             watch.end()
             if granted[0] != ffi.NULL:
                 lib.dibs_release(granted[0])
+            for hold in [hold for hold in self._holds if hold._watch is watch]:
+                self._holds.remove(hold)
             raise
 
     def _call(self, call: Any, watch: Watch, wait_ms: int, *more: Any) -> int:
@@ -93,15 +102,18 @@ class Request(Generic[H]):
             lib.dibs_acquire_async, watch, wait_ms, lib.dibs_py_locked, data, request), receive)
 
     def __enter__(self) -> H:
-        hold = self.acquire()
-        hold._entered_by = OWNER.key
-        self._holds.append(hold)
-        return hold
+        return self._waited(True)
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        hold = left(self._holds, OWNER.key)
+        try:
+            hold = left(self._holds, OWNER.key)
+            leave(hold, value)
+        except BaseException:                        # also a signal's, before the release
+            hold = left(self._holds, OWNER.key)
+            hold._let_go()
+            self._holds.remove(hold)
+            raise
         self._holds.remove(hold)
-        leave(hold, value)
 
 
 class Lock(Request[Hold]):

@@ -2,6 +2,7 @@
 """test_process.py - signals, fork, multiprocessing, the end of the interpreter, growth, and the
 command beside Python."""
 import asyncio
+import itertools
 import os
 import re
 import shutil
@@ -71,6 +72,52 @@ for wait in waits:
     assert client.barrier(name + '.b', 2).get().is_broken
     for hold in holds:
         hold.release()
+
+
+def interrupted_at(number, body, without):
+    """Ctrl-C where CPython looks for signals in this package for the `number`th time: at the entry
+    of a function, and after one of C. Whether there is such a place; False `without` it."""
+    package, seen, places = os.path.dirname(dibs.__file__), itertools.count(1), []
+
+    def profile(frame, event, arg):
+        if (event in ('call', 'c_return') and frame.f_code.co_filename.startswith(package)
+                and next(seen) == number):
+            places.append(event == 'call' and frame.f_code.co_name)
+            if places[0] not in without:
+                raise KeyboardInterrupt
+
+    sys.setprofile(profile)
+    try:
+        body()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.setprofile(None)
+    return bool(places)
+
+
+@pytest.mark.parametrize('kind', ['of the block', 'kept', 'hold'])
+def test_an_interruption_at_any_place_of_a_block_leaves_no_lock(client, other, name, kind):
+    """At the first instruction of __exit__() no code of ours has begun: the block has the only
+    reference, and its end releases."""
+    kept = client.lock(name)
+    client.ping()
+
+    def block():
+        with client.lock(name) if kind == 'of the block' else kept:
+            pass
+
+    def hold():
+        with kept.acquire():
+            pass
+
+    without = {'of the block': [], 'kept': ['__exit__'], 'hold': ['__enter__', '_begin_block']}
+    number = 1
+    while interrupted_at(number, hold if kind == 'hold' else block, without[kind]):
+        harness.until(lambda: not client.names(), 'it is released')
+        number += 1
+    assert number > 20
+    other.lock(name).try_acquire().release()
 
 
 PROCESSES = """
