@@ -168,6 +168,26 @@ def test_the_end_of_a_loop_gives_back_what_no_task_gets(server, there, name, kin
     assert not there.exists(name)
 
 
+@pytest.mark.parametrize('connects', [False, True])
+def test_the_end_of_a_loop_loses_no_release(server, there, name, connects):
+    """After each number of turns of the loop: before the command, too, or while it is sent."""
+
+    async def main(turns):
+        own = redis.asyncio.Redis(unix_socket_path=server.socket)
+        lock = redis_py.aio.Lock(own, name)
+        assert await lock.acquire()
+        if connects:
+            await own.connection_pool.disconnect()
+        task = asyncio.ensure_future(lock.release())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return task                              # else it may be gone before its end
+
+    for turns in range(12):
+        asyncio.run(main(turns))
+        assert not there.exists(name), turns
+
+
 def test_a_silent_server_delays_the_end_of_a_loop_by_a_limit(server, there, name, monkeypatch):
     class Silent(Unanswered):
         async def do_release(self, token):

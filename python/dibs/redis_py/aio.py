@@ -9,7 +9,7 @@ from redis.exceptions import LockError, LockNotOwnedError
 
 from dibs.redis_py.lock import Local, Number
 from dibs.redis_py.message import RELEASE, bytes_of
-from dibs.redis_py.tasks import Place, asked, begun, end_of, is_awaited
+from dibs.redis_py.tasks import Place, asked, begun, end_of, is_awaited, or_back
 
 
 class Lock(redis.asyncio.lock.Lock):
@@ -69,9 +69,9 @@ class Lock(redis.asyncio.lock.Lock):
             raise LockError("Cannot release a lock that's not owned or is already unlocked.")
         of, task = self._release_of
         if of != token or task.done():
-            task = begun(self._release(token))
+            task = begun(or_back(lambda: self._release(token), lambda: self.do_release(token)))
             self._release_of = token, task
-        await end_of(task)
+        await end_of(task, lambda: self.do_release(token))
 
     async def _release(self, token: Any) -> None:
         try:

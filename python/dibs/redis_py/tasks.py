@@ -32,22 +32,32 @@ def begun(coroutine: Coroutine[Any, Any, T]) -> 'asyncio.Task[T]':
     return task
 
 
-async def end_of(task: 'asyncio.Task[T]') -> T:
-    """What a command answers; a cancelled task does not cancel it."""
-    return await asyncio.shield(task)
+def given_back(give_back: Callable[[], Awaitable[Any]]) -> 'asyncio.Task[None]':
+    return begun(or_back(lambda: _quietly(give_back), give_back))
+
+
+async def end_of(task: 'asyncio.Task[T]', give_back: Callable[[], Awaitable[Any]]) -> T:
+    """What a command answers; a cancelled task does not cancel it. The end of asyncio.run() cancels
+    both: `give_back` is called if that came before the command began."""
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if task.cancelled():
+            await asyncio.shield(given_back(give_back))
+        raise
 
 
 async def asked(ask: Callable[[], Awaitable[T]], give_back: Callable[[], Awaitable[Any]]) -> T:
     """What a command grants. `give_back` undoes what a cancelled task does not get, and what may
     have been granted without an answer."""
     answer: 'asyncio.Future[T]' = asyncio.get_running_loop().create_future()
-    begun(_or_back(lambda: _deliver(ask, give_back, answer), give_back))
+    begun(or_back(lambda: _deliver(ask, give_back, answer), give_back))
     try:
         return await answer
     except asyncio.CancelledError:
         if not answer.cancelled() and answer.exception() is None and answer.result():
             # It came before the cancellation.
-            await end_of(begun(_or_back(lambda: _quietly(give_back), give_back)))
+            await end_of(given_back(give_back), give_back)
         raise
 
 
@@ -69,7 +79,7 @@ async def _deliver(ask: Callable[[], Awaitable[T]], give_back: Callable[[], Awai
         answer.cancel()
 
 
-async def _or_back(call: Callable[[], Awaitable[None]],
+async def or_back(call: Callable[[], Awaitable[None]],
                    give_back: Callable[[], Awaitable[Any]]) -> None:
     """Undoes a call that the end of asyncio.run() has cancelled: the server may execute it all the
     same. asyncio.run() waits for the tasks that exist then, and so for this one."""
