@@ -330,7 +330,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(
 
 /* Releases all holds of the client, leaves every queue and frees the client.
  * From its beginning no hold of the client is valid (DIBS_HOLD_GONE), before another client can
- * have the name. Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for.
+ * have the name. Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for; with
+ * DIBS_UNKNOWN one whose change was sent, and may be executed: a guarded write, a map, a latch ...
  * Leases that could not be released within close_timeout_ms expire. A client is a handle, not
  * a pointer into memory: a call with a closed one, dibs_close() included, gets DIBS_ERR_STALE
  * and does nothing. NULL is allowed.

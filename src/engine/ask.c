@@ -416,9 +416,12 @@ instant asks_deadline(const engine *e)
 
 void asks_close(engine *e)
 {
-  for (ask *a = e->first_ask; a != NULL; a = a->next)
-    if (a->state != ASK_DONE)
-      ask_done(a, DIBS_ERR_CLOSED, "the client is being closed");
+  for (ask *a = e->first_ask; a != NULL; a = a->next) {
+    if (a->state == ASK_DONE)
+      continue;
+    ask_doubt(a);
+    ask_done(a, status_after(a, DIBS_ERR_CLOSED), "the client is being closed");
+  }
 }
 
 bool asks_next_effect(engine *e, effect *ret)

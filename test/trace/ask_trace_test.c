@@ -122,6 +122,35 @@ TEST(a_second_lost_copy_does_not_lengthen_that)
   ends_in_doubt(p);
 }
 
+TEST(a_change_that_was_sent_before_the_client_closes_is_in_doubt)
+{
+  for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    any_op a;
+    struct peer *p = sent(&a, &changes[i], HOUR);
+
+    engine_close(peer_engine(p), peer_now(p));
+    peer_advance_ms(p, 1);
+    peer_expect_told(p, "over a DIBS_UNKNOWN");
+    peer_free(p);
+  }
+}
+
+TEST(a_change_that_was_not_sent_ends_with_the_client)
+{
+  for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    any_op a;
+    struct peer *p = peer_new();
+
+    fill(&a, changes[i].row);
+    a.op.give_up_at = instant_add(peer_now(p), SPAN_MS(HOUR));
+    peer_run(p, "a", &a.op);
+    engine_close(peer_engine(p), peer_now(p));
+    peer_advance_ms(p, 1);
+    peer_expect_told(p, "over a DIBS_ERR_CLOSED");
+    peer_free(p);
+  }
+}
+
 /* The refusal is about the second copy only. */
 TEST(a_change_without_a_reply_that_is_refused_later_is_in_doubt)
 {
