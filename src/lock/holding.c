@@ -230,7 +230,7 @@ span hold_doubt_after(const lease *l, const route *r, instant now)
   return span_max(wanted, (span){ 2 * server_clock_trip(&r->clock).ns });
 }
 
-/* Too little is left for a NOSCRIPT, a second request and its reply, with one round trip to spare. */
+/* Two round trips, for a NOSCRIPT and a second request, and one to spare would be too slow. */
 bool hold_has_one_try(const lease *l, const route *r, instant now)
 {
   return left_of(l, now).ns < 3 * server_clock_trip(&r->clock).ns;
