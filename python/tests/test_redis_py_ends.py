@@ -11,6 +11,7 @@ import harness
 redis = pytest.importorskip('redis', reason='redis-py is not installed')
 from dibs import redis_py  # noqa: E402
 from dibs.redis_py import tasks, threads  # noqa: E402
+from test_process import interrupted_at  # noqa: E402
 from test_redis_py import HOUR, awaited, looped, there, until  # noqa: E402, F401
 
 
@@ -131,6 +132,18 @@ def test_an_interruption_between_grant_and_return_leaves_no_key(there, name, mon
         harness.until(awaited(there, name), 'it listens')
     thread.join(20)
     assert ended == [0]
+
+
+def test_an_interruption_at_any_place_of_a_wait_leaves_the_line(there, name):
+    """A place without a thread would let no other thread of the process ask."""
+    waiter, number = redis_py.Lock(there, name, sleep=0.01), 1
+    with redis_py.Lock(there, name):
+        while interrupted_at(number, lambda: waiter.acquire(blocking_timeout=0.02), []):
+            assert not threads.is_awaited(there, name, 0.01), number
+            number += 1
+    assert number > 40
+    with waiter:
+        assert waiter.owned()
 
 
 class Unanswered(redis_py.aio.Lock):

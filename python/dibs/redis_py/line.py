@@ -29,11 +29,13 @@ class Lines:
         return line
 
     def leave(self, key: Any, turn: Any) -> Any:
-        """The next one is the first. The last one closes what is returned: a listener, or None."""
-        line = self._lines[key]
-        line.turns.remove(turn)
+        """The next one is the first. The last one closes what is returned: a listener, or None. May
+        be called again, also after a call that did not come to its end."""
+        line = self._lines.get(key, Line())
+        if turn in line.turns:
+            line.turns.remove(turn)
         if line.turns:
             line.turns[0].set()
             return None
-        del self._lines[key]
+        self._lines.pop(key, None)
         return line.listener

@@ -48,9 +48,9 @@ class Lock(redis.lock.Lock):
                 return True
             if not is_blocking:
                 return False
-        has = False
+        place, has = Place(self.redis, self.name, pause), False
         try:
-            with Place(self.redis, self.name, pause) as place:
+            with place:
                 if not place.comes(None if end is None else end - mod_time.monotonic()):
                     return False
                 while True:
@@ -59,8 +59,9 @@ class Lock(redis.lock.Lock):
                     if has or end is not None and mod_time.monotonic() + pause > end:
                         return has
                     mod_time.sleep(pause)
-        except BaseException:
-            if has:                             # Ctrl-C while the place is left
+        except BaseException:                   # Ctrl-C, too, while the place is entered or left
+            place.leave()
+            if has:
                 self._give_back(mine)
             raise
 

@@ -88,6 +88,10 @@ class Place:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Also one that a signal has kept from entering or leaving."""
         _of_thread.listener = None
         with _mutex:
             listener = _lines.leave(self._key, self._turn)
