@@ -125,7 +125,9 @@ def wait_interruptibly(start: Callable[[Any, Any], int],
     """A request of the library, which `start(data, request)` begins; `receive` gets what its
     callback brings beside the error. Ctrl-C cancels it, and is raised when it is over."""
     faults: List[Error] = []
-    is_over = threading.Event()
+    is_over: List[bool] = []
+    turn = threading.Lock()                     # an Event, where a signal raises, may never be set
+    turn.acquire()
 
     def ended(error: Any, *result: Any) -> None:
         try:
@@ -134,15 +136,16 @@ def wait_interruptibly(start: Callable[[Any, Any], int],
             if error.status != lib.DIBS_OK:
                 faults.append(error_of(error.status, error))
         finally:
-            is_over.set()
+            is_over.append(True)
+            turn.release()
 
     number, request = callbacks.add(ended), ffi.new('dibs_request **')
     try:
         check(start(callbacks.pointer(number), request))
-        is_over.wait()
+        turn.acquire()
     except BaseException:
         if request[0] != ffi.NULL:
-            _cancel(request[0], is_over)
+            _cancel(request[0], is_over, turn)
         raise
     finally:
         callbacks.remove(number)
@@ -150,13 +153,13 @@ def wait_interruptibly(start: Callable[[Any, Any], int],
         raise faults[0]
 
 
-def _cancel(request: Any, is_over: threading.Event) -> None:
+def _cancel(request: Any, is_over: List[bool], turn: threading.Lock) -> None:
     """Returns when the request is over. The first Ctrl-C is already on its way to the caller:
     further ones add nothing."""
     lib.dibs_request_cancel(request)
-    while not is_over.is_set():
+    while not is_over:
         try:
-            is_over.wait()
+            turn.acquire()
         except KeyboardInterrupt:
             pass
 

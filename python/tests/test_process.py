@@ -74,10 +74,11 @@ for wait in waits:
         hold.release()
 
 
-def interrupted_at(number, body, without):
-    """Ctrl-C where CPython looks for signals in this package for the `number`th time: at the entry
-    of a function, and after one of C. Whether there is such a place; False `without` it."""
-    package, seen, places = os.path.dirname(dibs.__file__), itertools.count(1), []
+def interrupted_at(number, body, without, *files):
+    """Ctrl-C where CPython looks for signals in this package, or these `files`, for the `number`th
+    time: at the entry of a function, and after one of C. Whether there is such a place; False
+    `without` it."""
+    package, seen, places = (os.path.dirname(dibs.__file__), *files), itertools.count(1), []
 
     def profile(frame, event, arg):
         if (event in ('call', 'c_return') and frame.f_code.co_filename.startswith(package)
@@ -94,6 +95,21 @@ def interrupted_at(number, body, without):
     finally:
         sys.setprofile(None)
     return bool(places)
+
+
+def test_an_interruption_at_any_place_of_a_wait_ends_it(client, other, name):
+    """The thread that brings the result does not wait for a lock of the thread that waited."""
+    waiting, number = client.lock(name, wait=0.02), 1
+    with other.lock(name):
+        while interrupted_at(number, lambda: ended_by(waiting.acquire), [], threading.__file__):
+            number += 1
+    assert number > 20
+    waiting.acquire().release()
+
+
+def ended_by(acquire):
+    with pytest.raises(dibs.TimedOut):
+        acquire()
 
 
 @pytest.mark.parametrize('kind', ['of the block', 'kept', 'hold'])
