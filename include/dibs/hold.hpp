@@ -124,11 +124,12 @@ class [[nodiscard]] hold {
   {
   }
 
+  /* `other` has this one's hold afterwards where its release is refused: see release(). */
   hold &operator=(hold &&other) noexcept
   {
     if (this != &other) {
       (void)release();
-      hold_ = std::exchange(other.hold_, nullptr);
+      std::swap(hold_, other.hold_);
       watch_ = std::move(other.watch_);
     }
     return *this;
@@ -136,20 +137,24 @@ class [[nodiscard]] hold {
 
   ~hold()
   {
-    if (hold_ != nullptr)
-      (void)release();
+    if (hold_ != nullptr && release() == DIBS_ERR_WOULD_BLOCK)
+      watch_.end(DIBS_ERR_WOULD_BLOCK);
   }
 
   /* Whether this is a hold, held still or lost; see state(). */
   explicit operator bool() const noexcept { return hold_ != nullptr; }
 
   /* As dibs_release(), and empty afterwards: DIBS_OK, or that it was lost before
-   * (DIBS_LOST, DIBS_TAKEN), DIBS_UNKNOWN, DIBS_ERR_STALE for an empty one.
+   * (DIBS_LOST, DIBS_TAKEN), DIBS_UNKNOWN, DIBS_ERR_STALE for an empty one. Refused in a signal
+   * handler (DIBS_ERR_WOULD_BLOCK), it is held as before.
    * The destructor does the same without a result. */
   [[nodiscard]] dibs_status release() noexcept
   {
-    const dibs_status status = dibs_release(std::exchange(hold_, nullptr));
+    const dibs_status status = dibs_release(hold_);
 
+    if (status == DIBS_ERR_WOULD_BLOCK)
+      return status;
+    hold_ = nullptr;
     watch_.end(status);
     return status;
   }
@@ -225,7 +230,7 @@ class [[nodiscard]] hold {
     const dibs_status status = dibs_hold_detach(hold_);
 
     if (status == DIBS_ERR_ARGUMENT || status == DIBS_ERR_UNSUPPORTED ||
-        status == DIBS_ERR_NO_MEMORY)
+        status == DIBS_ERR_NO_MEMORY || status == DIBS_ERR_WOULD_BLOCK)
       return status;
     hold_ = nullptr;
     watch_.end(status);

@@ -92,6 +92,8 @@ class seats {
     hold had = remove(is_shared);
     const dibs_status status = had.release();   /* asks the server: without the guard */
 
+    if (status == DIBS_ERR_WOULD_BLOCK)
+      (void)add(std::move(had), is_shared);     /* there is room for what was removed */
     remember(status);
     return status;
   }

@@ -2,7 +2,9 @@
 /* test/cpp/hold_test.cpp - dibs::hold releases itself once, and tells its loss: by a function,
  * and with C++20 by a std::stop_token. */
 #include <poll.h>
+#include <pthread.h>
 
+#include <csignal>
 #include <type_traits>
 
 #include "world.hpp"
@@ -149,6 +151,44 @@ static void a_wait_is_cancelled_from_another_thread()
   expect_waiters("cancelled", 1);
   end.cancel();
   waiter.join();
+}
+
+static dibs::hold *handled, *aside;
+static std::atomic<int> refused;
+
+static void let_go_here(int)
+{
+  int count = 0;
+
+  count += handled->release() == DIBS_ERR_WOULD_BLOCK;
+  count += handled->detach() == DIBS_ERR_WOULD_BLOCK;
+  *handled = std::move(*aside);
+  count += aside->release() == DIBS_ERR_WOULD_BLOCK;
+  *handled = std::move(*aside);
+  refused = count;
+}
+
+/* What threw the handle away then left a lock that was renewed for ever. */
+static void a_hold_that_a_handler_cannot_release_is_held_as_before()
+{
+  dibs::client mine = connect(), theirs = connect();
+  dibs::hold held(mine, "kept"), none, theirs_now(theirs, "awaited");
+  std::atomic<pthread_t> waits{};
+  side waiter([&] {
+    waits = pthread_self();
+    const dibs::hold later(mine, "awaited");
+  });
+
+  handled = &held;
+  aside = &none;
+  std::signal(SIGUSR1, let_go_here);
+  expect_waiters("awaited", 1);
+  pthread_kill(waits, SIGUSR1);
+  CHECK(until([&] { return refused != 0; }));
+  CHECK(theirs_now.release() == DIBS_OK);
+  waiter.join();
+  CHECK(refused == 3 && held.is_held() && !none);
+  CHECK(held.release() == DIBS_OK && is_free("kept"));
 }
 
 /* ---- losses ---- */
@@ -347,6 +387,7 @@ int main()
     TEST(a_refused_detach_leaves_the_hold),
     TEST(holds_may_outlive_their_client),
     TEST(a_wait_is_cancelled_from_another_thread),
+    TEST(a_hold_that_a_handler_cannot_release_is_held_as_before),
     TEST(on_lost_runs_once_and_not_after_the_release),
     TEST(a_hold_that_ends_is_told_so_before),
     TEST(a_hold_may_be_released_in_its_own_on_lost),

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* test/cpp/mutex_test.cpp - dibs::mutex is a TimedLockable, and what std::mutex leaves
  * undefined is defined. */
+#include <pthread.h>
+
 #include <condition_variable>
+#include <csignal>
 #include <limits>
 #include <mutex>
 #include <type_traits>
 #include <vector>
 
 #include "world.hpp"
+
+/* ThreadSanitizer: an unlock() that is refused in a handler keeps its status there. */
+extern "C" const char *__tsan_default_options();
+extern "C" const char *__tsan_default_options()
+{
+  return "report_signal_unsafe=0";
+}
 
 /* ---- shapes, at compile time ---- */
 
@@ -314,6 +324,40 @@ static void a_name_is_all_of_its_bytes()
   dibs_inspection_free(found);
 }
 
+static dibs::mutex *unlocked;
+static std::atomic<bool> is_handled;
+
+static void unlock_here(int)
+{
+  unlocked->unlock();
+  is_handled = true;
+}
+
+static void what_a_handler_cannot_unlock_stays_locked()
+{
+  dibs::client mine = connect(), theirs = connect();
+  dibs::mutex m(mine, "unlocked"), awaited(mine, "awaited");
+  dibs::hold theirs_now(theirs, "awaited");
+  std::atomic<pthread_t> waits{};
+  side waiter([&] {
+    const std::lock_guard guard(m);
+
+    waits = pthread_self();
+    const std::lock_guard later(awaited);
+
+    CHECK(m.last_release() == DIBS_ERR_WOULD_BLOCK && m.state() == DIBS_HOLD_HELD);
+  });
+
+  unlocked = &m;
+  std::signal(SIGUSR1, unlock_here);
+  expect_waiters("awaited", 1);
+  pthread_kill(waits, SIGUSR1);
+  CHECK(until([&] { return is_handled.load(); }));
+  CHECK(theirs_now.release() == DIBS_OK);
+  waiter.join();
+  CHECK(is_free("unlocked"));
+}
+
 /* ---- faults ---- */
 
 static void faults_throw_with_the_words_of_the_library()
@@ -371,6 +415,7 @@ int main()
     TEST(a_thread_with_the_id_of_one_that_ended_unlocks_nothing),
     TEST(a_late_unlock_does_not_release_the_next_holder),
     TEST(a_name_is_all_of_its_bytes),
+    TEST(what_a_handler_cannot_unlock_stays_locked),
     TEST(faults_throw_with_the_words_of_the_library),
     TEST(clients_open_without_exceptions_too),
   };
