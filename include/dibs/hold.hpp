@@ -128,7 +128,8 @@ class [[nodiscard]] hold {
   hold &operator=(hold &&other) noexcept
   {
     if (this != &other) {
-      (void)release();
+      if (hold_ != nullptr)
+        (void)release();
       std::swap(hold_, other.hold_);
       watch_ = std::move(other.watch_);
     }

@@ -73,6 +73,21 @@ static void what_others_have_is_an_empty_hold_or_a_status()
   CHECK(status == DIBS_TIMED_OUT);
 }
 
+static void an_assignment_to_an_empty_hold_leaves_the_error_of_the_call()
+{
+  dibs_options options = DIBS_OPTIONS_INIT;
+
+  options.connect_timeout_ms = 100;
+  dibs::client nowhere("unix:///nonexistent/socket", &options);
+  dibs::mutex m(nowhere, "nothing");
+  dibs_status status = DIBS_OK;
+  dibs::hold hold;
+
+  hold = m.acquire(SHORT, status);
+  CHECK(status != DIBS_OK && nowhere.last_error().status == status);
+  CHECK(nowhere.last_error().text[0] != 0);
+}
+
 static void options_reach_the_library()
 {
   dibs::client client = connect();
@@ -382,6 +397,7 @@ int main()
     TEST(a_hold_ends_with_its_scope),
     TEST(moves_carry_the_hold_along),
     TEST(what_others_have_is_an_empty_hold_or_a_status),
+    TEST(an_assignment_to_an_empty_hold_leaves_the_error_of_the_call),
     TEST(options_reach_the_library),
     TEST(a_token_goes_on_after_detach),
     TEST(a_refused_detach_leaves_the_hold),
