@@ -298,7 +298,7 @@ class map : public detail::data {
   void whole(const std::string &key) const
   {
     if (key.find('\0') != std::string::npos)
-      throw error(client_, DIBS_ERR_ARGUMENT, name_);
+      detail::refuse("a key with a zero byte in it", name_);
   }
 
   bool admitted(dibs_status status) const

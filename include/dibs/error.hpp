@@ -123,6 +123,16 @@ inline void check(dibs_client *client, dibs_status status, const std::string &wh
     throw error(client, status, what);
 }
 
+/* Of what the library was not asked: dibs_client_error() has the reason of an earlier call. */
+[[noreturn]] inline void refuse(const char *text, const std::string &what)
+{
+  dibs_error why = DIBS_ERROR_INIT;
+
+  why.status = DIBS_ERR_ARGUMENT;
+  std::strncpy(why.text, text, sizeof(why.text) - 1);
+  throw error(why, what);
+}
+
 /* All bytes of a text, for the functions that take any. */
 inline dibs_bytes all_of(const std::string &text) noexcept
 {
@@ -134,7 +144,7 @@ inline dibs_bytes all_of(const std::string &text) noexcept
 inline std::string c_name(std::string name)
 {
   if (std::memchr(name.data(), 0, name.size()) != nullptr)
-    throw error(nullptr, DIBS_ERR_ARGUMENT, "a name with a zero byte in it");
+    refuse("a name with a zero byte in it", name.c_str());
   return name;
 }
 

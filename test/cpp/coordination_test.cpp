@@ -169,6 +169,12 @@ static void a_name_with_a_zero_byte_is_refused_where_it_would_be_cut()
   CHECK(thrown_by([&] { dibs::observer(client, cut, [](const dibs_leader &) {}); }) ==
         DIBS_ERR_ARGUMENT);
   CHECK(thrown_by([&] { dibs::map(client, cut); }) == DIBS_ERR_ARGUMENT);
+  try {
+    CHECK(thrown_by([&] { const dibs::hold never(client, ""); }) == DIBS_ERR_ARGUMENT);
+    dibs::latch(client, cut);
+  } catch (const dibs::error &e) {       /* not the reason of the call before */
+    CHECK(std::string(e.text()) == "a name with a zero byte in it");
+  }
   CHECK(thrown_by([&] { (void)dibs::election(client, "led").campaign(cut); }) ==
         DIBS_ERR_ARGUMENT);
   dibs::semaphore seats(client, cut), others(client, "cut");

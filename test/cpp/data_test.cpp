@@ -73,6 +73,12 @@ static void an_outdated_hold_writes_nothing()
   CHECK(!map.get_guarded("none").first);
   CHECK(map.get("k") == "second" && map.remove_guarded(second, "k") && !map.contains("k"));
   CHECK(thrown_by([&] { (void)map.put_guarded(second, zeros, ""); }) == DIBS_ERR_ARGUMENT);
+  try {
+    CHECK(thrown_by([&] { const dibs::hold never(mine, ""); }) == DIBS_ERR_ARGUMENT);
+    (void)map.put_guarded(second, zeros, "");
+  } catch (const dibs::error &e) {       /* not the reason of the call before */
+    CHECK(std::string(e.text()) == "a key with a zero byte in it");
+  }
 }
 
 static void the_lock_of_a_key_has_a_name()
