@@ -308,11 +308,11 @@ class election {
   lock_options options_;
 };
 
-/* Calls `on_change` with each state of an election, the present one first, until this object
- * ends; `on_end`, if there is one, once with the error that ends the observation before;
- * `on_unseen`, if there is one, once when the server cannot be seen, with the reason and the last
- * leader known: `on_change` follows when it is seen again. They must not throw, and may not end
- * the object. */
+/* Calls `on_change`, if there is one, with each state of an election, the present one first,
+ * until this object ends; `on_end`, if there is one, once with the error that ends the
+ * observation before; `on_unseen`, if there is one, once when the server cannot be seen, with
+ * the reason and the last leader known: `on_change` follows when it is seen again. They must
+ * not throw, and may not end the object. */
 class observer {
  public:
   observer(client &of, const std::string &name,
@@ -345,9 +345,9 @@ class observer {
   {
     const functions *f = static_cast<const functions *>(data);
 
-    if (now != nullptr && error->status == DIBS_OK)
+    if (now != nullptr && error->status == DIBS_OK && f->on_change)
       f->on_change(*now);
-    else if (now != nullptr && f->on_unseen)
+    else if (now != nullptr && error->status != DIBS_OK && f->on_unseen)
       f->on_unseen(*error, *now);
     else if (now == nullptr && f->on_end)
       f->on_end(*error);

@@ -212,6 +212,21 @@ static void observers_see_who_leads()
   CHECK(!there.leader().is_led);         /* nobody kept that hold */
 }
 
+static void an_observer_without_functions_calls_none()
+{
+  dibs::client client = connect();
+  dibs::election election(client, "not told");
+  std::atomic<int> unseen{0}, seen{0};
+  const dibs::observer none(client, "not told", nullptr),
+    one(client, "not told", nullptr, {},
+        [&](const dibs_error &, const dibs_leader &) { unseen++; }),
+    told(client, "not told", [&](const dibs_leader &now) { seen += now.is_led; });
+  const dibs::hold leading = election.campaign("host");
+
+  CHECK(until([&] { return seen != 0; }));
+  CHECK(unseen == 0);
+}
+
 static void an_observer_without_a_server_is_told_why()
 {
   dibs_options options = DIBS_OPTIONS_INIT;
@@ -301,6 +316,7 @@ int main()
     TEST(a_barrier_lets_all_go_on_together),
     TEST(a_name_with_a_zero_byte_is_refused_where_it_would_be_cut),
     TEST(observers_see_who_leads),
+    TEST(an_observer_without_functions_calls_none),
     TEST(an_observer_without_a_server_is_told_why),
     TEST(an_exception_carries_the_error_of_its_own_thread),
   };
