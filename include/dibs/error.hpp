@@ -64,8 +64,9 @@ class status_category final : public std::error_category {
 
 }  // namespace detail
 
-/* The category of a dibs_status in std::error_code. */
-inline const std::error_category &category() noexcept
+/* The category of a dibs_status in std::error_code. One for all libraries of the program, whatever
+ * they hide: categories are compared by address. */
+DIBS_API inline const std::error_category &category() noexcept
 {
   static const detail::status_category one;
 

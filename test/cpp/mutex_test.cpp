@@ -19,6 +19,8 @@ extern "C" const char *__tsan_default_options()
   return "report_signal_unsafe=0";
 }
 
+std::error_code timed_out_elsewhere();   /* elsewhere.cpp */
+
 /* ---- shapes, at compile time ---- */
 
 template <class T, class = void>
@@ -382,6 +384,11 @@ static void faults_throw_with_the_words_of_the_library()
   CHECK(thrown_by([] { dibs::client("gopher://nowhere"); }) == DIBS_ERR_CONFIG);
 }
 
+static void error_codes_of_two_libraries_are_equal()
+{
+  CHECK(timed_out_elsewhere() == std::error_code(DIBS_TIMED_OUT, dibs::category()));
+}
+
 static void clients_open_without_exceptions_too()
 {
   dibs_status status = DIBS_OK;
@@ -417,6 +424,7 @@ int main()
     TEST(a_name_is_all_of_its_bytes),
     TEST(what_a_handler_cannot_unlock_stays_locked),
     TEST(faults_throw_with_the_words_of_the_library),
+    TEST(error_codes_of_two_libraries_are_equal),
     TEST(clients_open_without_exceptions_too),
   };
 
