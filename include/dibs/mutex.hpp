@@ -280,7 +280,8 @@ class basic_mutex : public lockable {
    * and where this thread has it already: std::errc::resource_deadlock_would_occur. */
   void lock() { this->lock_by(exclusive, false); }
   /* False: another client or thread holds it, or this thread, or the wait was cancelled.
-   * Throws faults. */
+   * Throws faults. So std::lock() and std::scoped_lock of two objects of one name try
+   * for ever: lock_many() takes names that may be equal. */
   [[nodiscard]] bool try_lock() { return this->try_by(exclusive, false, at_once); }
 
   template <class Rep, class Period>
