@@ -99,7 +99,8 @@ struct lock_options {
   std::int32_t min_replicas = 0;          /* exclusive locks; or DIBS_REPLICAS_MAJORITY */
   std::chrono::milliseconds replicas_wait{};  /* the limit of that, 1 s; at most 3/4 of ttl */
   /* Runs at most once, on the thread dibs-callback (see dibs_lost_callback), and not any
-   * more when the release has returned. Must not throw. */
+   * more when the release has returned. Must not throw, nor may a copy of it, except
+   * std::bad_alloc: each taking makes one. */
   std::function<void(const dibs_loss &lost)> on_lost{};
   /* The same for each change; see dibs_change_callback. */
   std::function<void(const dibs_hold_info &now, dibs_change why)> on_change{};
