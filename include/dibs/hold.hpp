@@ -100,7 +100,8 @@ struct lock_options {
   std::chrono::milliseconds replicas_wait{};  /* the limit of that, 1 s; at most 3/4 of ttl */
   /* Runs at most once, on the thread dibs-callback (see dibs_lost_callback), and not any
    * more when the release has returned. Must not throw, nor may a copy of it, except
-   * std::bad_alloc: each taking makes one. */
+   * std::bad_alloc: each taking makes one. A release waits for one that runs, so it must not
+   * wait for the thread that releases the hold. */
   std::function<void(const dibs_loss &lost)> on_lost{};
   /* The same for each change; see dibs_change_callback. */
   std::function<void(const dibs_hold_info &now, dibs_change why)> on_change{};
@@ -117,7 +118,8 @@ class [[nodiscard]] hold {
    * throws dibs::error. The calling thread may do so again, as with dibs_lock(). */
   hold(client &of, const std::string &name, const lock_options &options = {});
 
-  /* Takes over what a C function gave; nullptr: an empty one. */
+  /* Takes over what a C function gave; nullptr: an empty one. The on_lost of the C options
+   * reports its loss; lost() does not, and its stop_possible() is false. */
   explicit hold(dibs_hold *adopted) noexcept : hold_(adopted) {}
 
   hold(hold &&other) noexcept
@@ -184,7 +186,8 @@ class [[nodiscard]] hold {
 
 #ifdef __cpp_lib_jthread
   /* Asked to stop when this hold is lost, or its release says that it was; not by a release
-   * in time. Its callbacks run on the thread dibs-callback and must not block there. */
+   * in time, and never of an adopted hold. Its callbacks run on the thread dibs-callback and must
+   * not block there. */
   std::stop_token lost() const noexcept { return watch_.token(); }
 #endif
 
