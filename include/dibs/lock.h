@@ -209,8 +209,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(
   dibs_hold **ret_hold);
 
 /* Releases the lock; the server grants it to the next waiter. `hold` is stale afterwards,
- * whatever is returned except DIBS_ERR_WOULD_BLOCK. An inner hold of a re-entrant owner only counts
- * down.
+ * whatever is returned, but in a signal handler that is refused (client.h): there it is held as
+ * before. An inner hold of a re-entrant owner only counts down.
  *
  * It never answers DIBS_EXPIRED: the library releases a lease when it ends, and the name is free
  * until the program releases the hold. Whether another client had an exclusive lock since,
@@ -232,8 +232,6 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(
  *          DIBS_ERR_STALE   released before, or never a hold. NULL too.
  *          DIBS_ERR_FORKED  belongs to the parent; nothing was sent.
  *          DIBS_ERR_CLOSED  dibs_close() of its client runs in another thread and releases it.
- *          DIBS_ERR_WOULD_BLOCK   in a signal handler that interrupted a call of the library:
- *                        nothing was done, and it is held as before.
  *
  * Thread   any, not only the one that acquired. Blocks for at most one
  *          command_timeout_ms, and not at all on a lost hold or inside a callback (there
@@ -343,8 +341,8 @@ DIBS_API dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *r
  * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE; or the hold is unchanged:
  * DIBS_ERR_ARGUMENT (its owner has another hold of the lease, which would end with the token:
  * release that first; or a read hold that shares its lease, as for dibs_hold_token()),
- * DIBS_ERR_UNSUPPORTED (as for dibs_hold_token()), DIBS_ERR_NO_MEMORY, DIBS_ERR_WOULD_BLOCK (in
- * a signal handler that interrupted a call of the library).
+ * DIBS_ERR_UNSUPPORTED (as for dibs_hold_token()), DIBS_ERR_NO_MEMORY; and in a signal
+ * handler that is refused.
  * Thread: any; never blocks. Since 0.1 */
 DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
 
