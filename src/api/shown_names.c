@@ -2,6 +2,7 @@
 /* api/shown_names.c - see shown_names.h. */
 #include "api/shown_names.h"
 
+#include "base/hash.h"
 #include "dialect/native.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -35,7 +36,7 @@ bool shown_names_have(const shown_name *all, dibs_family family, const char *nam
   size_t key_size = key_write(key, family, name, size);
   const shown_name *found = NULL;
 
-  HASH_FIND(by_key, all, key, key_size, found);
+  HASH_FIND_BYHASHVALUE(by_key, all, key, key_size, hash_in_memory(key, key_size), found);
   return found != NULL;
 }
 
@@ -47,7 +48,7 @@ void shown_names_add(const memory *m, shown_name **all, dibs_family family, cons
   if (n == NULL)
     return;
   n->size = key_write(n->key, family, name, size);
-  HASH_ADD(by_key, *all, key[0], n->size, n);
+  HASH_ADD_KEYPTR_BYHASHVALUE(by_key, *all, n->key, n->size, hash_in_memory(n->key, n->size), n);
   if (n->by_key.tbl == NULL)
     mem_free(m, n);
 }
