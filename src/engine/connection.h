@@ -35,6 +35,7 @@ typedef struct connection {
   bool is_left;             /* READY: a write was refused by a replica; nothing more is sent */
   bool report_connect, report_disconnect;
   bool was_ready;
+  instant ready_at;
   bool has_worked;          /* ever: opened again, it is a reconnection */
   dibs_status refusal;      /* that other files may end: they are read again before the next
                                attempt. DIBS_OK: none */

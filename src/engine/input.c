@@ -14,6 +14,7 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
 
   c->state = PLAN_READY;
   c->was_ready = true;
+  c->ready_at = now;
   e->reconnects += c->has_worked;
   c->has_worked = true;
   c->failures = 0;
@@ -39,9 +40,13 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
   }
 }
 
-static void leave_replica(connection *c)
+static void leave_replica(connection *c, instant now)
 {
-  c->refusals += !c->is_left;
+  if (c->is_left)
+    return;
+  if (instant_before(instant_add(c->ready_at, SPAN_MS(1000)), now))
+    c->refusals = 0;                     /* it has become one */
+  c->refusals++;
   c->is_left = true;
 }
 
@@ -78,7 +83,7 @@ static void lock_answered(engine *e, connection *c, const link_event *event, ins
   case LOCK_FINE:
     break;
   case LOCK_READ_ONLY:
-    leave_replica(c);
+    leave_replica(c, now);
     break;
   case LOCK_BROKEN:
     connection_drop(e, c, DIBS_ERR_PROTOCOL,
@@ -121,7 +126,7 @@ static void answered(engine *e, connection *c, const link_event *event, instant 
   }
   if ((event->tag & TAG_ASKS) == TAG_ASKS) {
     if (!ask_answered_with(e, event->tag, event->reply, c->server, now))
-      leave_replica(c);
+      leave_replica(c, now);
     return;
   }
   if ((uint32_t)event->tag == TAG_MEMORY)

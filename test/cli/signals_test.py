@@ -89,7 +89,7 @@ def a_signal_comes_to_a_command_in_the_foreground_and_not_to_its_children():
     for number, wanted in ((signal.SIGTSTP, 'T'), (signal.SIGCONT, 'S')):
         process.send_signal(number)
         until(lambda: process_state(command) == wanted, 'the command is ' + wanted)
-        equal(process_state(child), 'S')
+        assert process_state(child) in 'RS', 'the child is not stopped'
     process.send_signal(signal.SIGTERM)
     until(lambda: not is_alive(command), 'the command has ended')
     assert is_alive(child)

@@ -323,6 +323,33 @@ TEST(a_server_that_takes_changes_again_is_asked_again_at_once_after_a_lost_conne
   peer_free(p);
 }
 
+/* One address of several servers: at the second failover it is asked as soon as at the first. */
+TEST(a_server_that_took_changes_for_a_while_is_left_as_for_the_first_time)
+{
+  any_op a, b;
+  struct peer *p = sent(&a, &changes[1], HOUR);
+
+  for (int i = 0; i < 6; i++) {
+    peer_answer(p, READ_ONLY);
+    peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
+    count_down(p, "a", &a);
+    peer_advance_ms(p, 2 * SECOND);
+    peer_connect(p, 0);
+    peer_expect(p, "latch_down*");
+  }
+  peer_answer(p, "'9");
+  peer_expect_told(p, "over a DIBS_OK");
+  peer_advance_ms(p, 2 * SECOND);
+  count_down(p, "b", &b);
+  peer_expect(p, "latch_down*");
+  peer_answer(p, READ_ONLY);
+  peer_expect_told(p, "over b DIBS_ERR_READ_ONLY");
+  count_down(p, "a", &a);
+  peer_advance_ms(p, 100);
+  assert_true(peer_wants(p, 0));
+  peer_free(p);
+}
+
 TEST(what_was_only_refused_has_its_whole_limit)
 {
   any_op a;
