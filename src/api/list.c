@@ -107,7 +107,7 @@ static bool is_wanted(const walk *w, dibs_family family, char ended[NAME_MAX_BYT
          !shown_names_have(w->shown, family, name, size);
 }
 
-static void is_shown(walk *w, dibs_family family, const char *name, size_t size)
+static void keep_shown(walk *w, dibs_family family, const char *name, size_t size)
 {
   if (w->client->servers.kind == DEPLOYMENT_QUORUM)
     shown_names_add(&w->client->memory, &w->shown, family, name, size);
@@ -130,7 +130,7 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   w->last = instant_before(drive_now(), w->until) ? status : DIBS_ERR_UNREACHABLE;
   if (status != DIBS_OK)
     return status;
-  is_shown(w, DIBS_FAMILY_LOCK, name, size);
+  keep_shown(w, DIBS_FAMILY_LOCK, name, size);
   if (!is_foreign(w) || (found->is_held && dialect_list_is_owner(&w->client->names,
                                                                  found->holder->client))) {
     before = drive_enter_callback();
@@ -189,7 +189,7 @@ static void name_report(walk *w, dibs_family family, const char *name, size_t si
 
   if (!is_wanted(w, family, ended, name, size))
     return;
-  is_shown(w, family, name, size);
+  keep_shown(w, family, name, size);
   before = drive_enter_callback();
   w->must_stop = !w->name_callback(family, ended, size, w->data);
   drive_leave_callback(before);

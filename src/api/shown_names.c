@@ -33,9 +33,12 @@ static size_t key_write(char key[NAME_MAX_BYTES + 1], dibs_family family, const 
 bool shown_names_have(const shown_name *all, dibs_family family, const char *name, size_t size)
 {
   char key[NAME_MAX_BYTES + 1];
-  size_t key_size = key_write(key, family, name, size);
   const shown_name *found = NULL;
+  size_t key_size;
 
+  if (all == NULL)
+    return false;
+  key_size = key_write(key, family, name, size);
   HASH_FIND_BYHASHVALUE(by_key, all, key, key_size, hash_in_memory(key, key_size), found);
   return found != NULL;
 }

@@ -246,15 +246,6 @@ static void ask_redirected(engine *e, ask *a, const resp_node *error, const serv
   a->attempts++;
 }
 
-/* What a replica refused was not executed: it waits until the primary is found. */
-static bool finds_primary(const engine *e)
-{
-  deployment_kind kind = e->settings.deployment->kind;
-
-  return kind == DEPLOYMENT_REPLICATED || kind == DEPLOYMENT_SENTINEL ||
-         kind == DEPLOYMENT_CLUSTER;
-}
-
 static void ask_refused(engine *e, ask *a, const resp_node *error, const server *from,
                         instant now)
 {
@@ -279,7 +270,8 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
     a->try_at = now;
   } else if (is_elsewhere && e->topology.slots != NULL && a->pinned == NULL) {
     ask_redirected(e, a, error, from, now);
-  } else if (fault == RESP_FAULT_READ_ONLY && a->pinned == NULL && finds_primary(e)) {
+  } else if (fault == RESP_FAULT_READ_ONLY && a->pinned == NULL && e->topology.finder != NULL) {
+    /* It was not executed: it waits until the primary is found. */
     ask_keep(a, DIBS_ERR_READ_ONLY, advice != NULL ? advice : error->bytes);
   } else if (fault != RESP_FAULT_READ_ONLY && fault != RESP_FAULT_NO_SCRIPT &&
              resp_fault_passes(fault) && !is_brief(a)) {

@@ -252,6 +252,16 @@ static const char *words_with_files(const connection *c, const char *words, text
   return shown->at;
 }
 
+void connection_leave_replica(connection *c, instant now)
+{
+  if (c->is_left)
+    return;
+  if (instant_before(instant_add(c->ready_at, SPAN_MS(BACK_OFF_MAX_MS)), now))
+    c->refusals = 0;                     /* it has become one */
+  c->refusals++;
+  c->is_left = true;
+}
+
 void connection_lost(engine *e, connection *c, dibs_status why, const char *words, instant now)
 {
   char copy[256];

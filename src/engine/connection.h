@@ -35,7 +35,7 @@ typedef struct connection {
   bool is_left;             /* READY: a write was refused by a replica; nothing more is sent */
   bool report_connect, report_disconnect;
   bool was_ready;
-  instant ready_at;
+  instant ready_at;         /* since when, if READY */
   bool has_worked;          /* ever: opened again, it is a reconnection */
   dibs_status refusal;      /* that other files may end: they are read again before the next
                                attempt. DIBS_OK: none */
@@ -53,6 +53,8 @@ void connection_drop(engine *e, connection *c, dibs_status why, const char *word
 void connection_lost(engine *e, connection *c, dibs_status why, const char *words, instant now);
 /* Not wanted any more: closed without a report, freed unless it belongs to a server. */
 void connection_end(engine *e, connection *c);
+/* Of a READY one, by which a replica has refused a write: it ends with its last reply. */
+void connection_leave_replica(connection *c, instant now);
 void connection_tick(engine *e, connection *c, instant now);
 instant connection_deadline(const connection *c);
 /* Sentinels have another one. */

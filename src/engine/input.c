@@ -40,16 +40,6 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
   }
 }
 
-static void leave_replica(connection *c, instant now)
-{
-  if (c->is_left)
-    return;
-  if (instant_before(instant_add(c->ready_at, SPAN_MS(1000)), now))
-    c->refusals = 0;                     /* it has become one */
-  c->refusals++;
-  c->is_left = true;
-}
-
 /* What was sent after the refused write gets its own refusal first: without a reply it would be in
  * doubt. */
 static void drop_if_left(engine *e, connection *c, instant now)
@@ -83,7 +73,7 @@ static void lock_answered(engine *e, connection *c, const link_event *event, ins
   case LOCK_FINE:
     break;
   case LOCK_READ_ONLY:
-    leave_replica(c, now);
+    connection_leave_replica(c, now);
     break;
   case LOCK_BROKEN:
     connection_drop(e, c, DIBS_ERR_PROTOCOL,
@@ -126,7 +116,7 @@ static void answered(engine *e, connection *c, const link_event *event, instant 
   }
   if ((event->tag & TAG_ASKS) == TAG_ASKS) {
     if (!ask_answered_with(e, event->tag, event->reply, c->server, now))
-      leave_replica(c, now);
+      connection_leave_replica(c, now);
     return;
   }
   if ((uint32_t)event->tag == TAG_MEMORY)

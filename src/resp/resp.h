@@ -96,6 +96,8 @@ typedef enum resp_fault {
 resp_fault resp_fault_of(const char *bytes, size_t size);
 /* Whether it comes from a command inside a script: earlier ones were executed. */
 bool resp_fault_in_script(const char *bytes, size_t size);
+/* Whether `phrase` is a part of its text, for what has no fault of its own. */
+bool resp_error_has(const char *bytes, size_t size, const char *phrase);
 /* The server's time, us, in the text of RESP_FAULT_LATE. */
 bool resp_late_time(const char *bytes, size_t size, int64_t *ret_us);
 

@@ -44,7 +44,7 @@ static const meaning phrases[] = {
   { "while the cluster is down", RESP_FAULT_NO_SLOT },
 };
 
-static bool has_phrase(const char *bytes, size_t size, const char *phrase)
+bool resp_error_has(const char *bytes, size_t size, const char *phrase)
 {
   size_t length = strlen(phrase);
 
@@ -100,8 +100,8 @@ static resp_fault fault_inside(const char *bytes, size_t size)
 
 bool resp_fault_in_script(const char *bytes, size_t size)
 {
-  return has_phrase(bytes, size, "user_script") || has_phrase(bytes, size, "script:") ||
-         has_phrase(bytes, size, "The user executing the script can't ");
+  return resp_error_has(bytes, size, "user_script") || resp_error_has(bytes, size, "script:") ||
+         resp_error_has(bytes, size, "The user executing the script can't ");
 }
 
 resp_fault resp_fault_of(const char *bytes, size_t size)
@@ -112,10 +112,10 @@ resp_fault resp_fault_of(const char *bytes, size_t size)
     return fault;
   if (is_unknown_command(bytes, size))
     return RESP_FAULT_NO_COMMAND;
-  if (has_phrase(bytes, size, "user_script") || has_phrase(bytes, size, "script:"))
+  if (resp_error_has(bytes, size, "user_script") || resp_error_has(bytes, size, "script:"))
     fault = fault_inside(bytes, size);
   for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
-    if (fault == RESP_FAULT_OTHER && has_phrase(bytes, size, phrases[i].word))
+    if (fault == RESP_FAULT_OTHER && resp_error_has(bytes, size, phrases[i].word))
       fault = phrases[i].fault;
   return fault;
 }
@@ -167,7 +167,7 @@ bool resp_fault_passes(resp_fault fault)
 /* `ERR unknown command 'EVALSHA', with args beginning with: ...`; the arguments may be anything. */
 static bool is_evalsha_unknown(const char *bytes, size_t size)
 {
-  return is_unknown_command(bytes, size) && has_phrase(bytes, size < 32 ? size : 32, "EVALSHA");
+  return is_unknown_command(bytes, size) && resp_error_has(bytes, size < 32 ? size : 32, "EVALSHA");
 }
 
 const char *resp_fault_advice(const char *bytes, size_t size)

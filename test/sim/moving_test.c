@@ -13,6 +13,26 @@ enum { SLOT_OF_B = 3300, RUN_MS = 60000 };
 
 static int rounds;
 
+static dibs_sim *begin(const dibs_sim_options *o, void (*program)(void *), int count)
+{
+  dibs_sim *sim = dibs_sim_new(o);
+
+  assert_non_null(sim);
+  rounds = 0;
+  for (int i = 0; i < count; i++)
+    (void)dibs_sim_start(sim, "p", program, NULL);
+  return sim;
+}
+
+static void run_and_end(dibs_sim *sim, int rounds_wanted)
+{
+  assert_true(dibs_sim_run(sim, RUN_MS));
+  if (dibs_sim_first_flaw(sim) != NULL)
+    fail_msg("%s", dibs_sim_first_flaw(sim));
+  assert_int_equal(rounds, rounds_wanted);
+  (void)dibs_sim_free(sim);
+}
+
 static dibs_client *cluster_client(void)
 {
   dibs_client *c = NULL;
@@ -49,19 +69,13 @@ TEST(who_is_sent_to_a_replica_by_ask_asks_the_owner_again)
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
   dibs_sim *sim;
 
-  rounds = 0;
   o.cluster_nodes = 3;
   o.replicas = 1;
   o.down_after_ms = 4000;
-  sim = dibs_sim_new(&o);
-  assert_non_null(sim);
-  (void)dibs_sim_start(sim, "p", takes_turns, NULL);
+  sim = begin(&o, takes_turns, 1);
   for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
     assert_int_equal(dibs_sim_inject(sim, &faults[i]), DIBS_OK);
-  assert_true(dibs_sim_run(sim, RUN_MS));
-  assert_null(dibs_sim_first_flaw(sim));
-  assert_int_equal(rounds, 100);
-  sim = dibs_sim_free(sim);
+  run_and_end(sim, 100);
 }
 
 static void takes_several(void *data)
@@ -86,22 +100,15 @@ TEST(names_of_one_slot_are_raised_together_while_it_moves)
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
   dibs_sim *sim;
 
-  rounds = 0;
   o.cluster_nodes = 3;
-  sim = dibs_sim_new(&o);
-  assert_non_null(sim);
-  for (int i = 0; i < 2; i++)
-    (void)dibs_sim_start(sim, "p", takes_several, NULL);
+  sim = begin(&o, takes_several, 2);
   for (int i = 0; i < 20; i++) {
     const dibs_sim_fault move = { .kind = DIBS_SIM_SERVER_SLOT, .at_us = 1500000 + i * 70000,
                                   .server = (i + 1) % 3, .slot = SLOT_OF_B, .ms = 40 };
 
     assert_int_equal(dibs_sim_inject(sim, &move), DIBS_OK);
   }
-  assert_true(dibs_sim_run(sim, RUN_MS));
-  assert_null(dibs_sim_first_flaw(sim));
-  assert_int_equal(rounds, 200);
-  sim = dibs_sim_free(sim);
+  run_and_end(sim, 200);
 }
 
 /* ---- a primary that is one no longer ---- */
@@ -152,17 +159,10 @@ TEST(writes_of_which_a_primary_on_its_way_out_refuses_several_reach_one)
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
   dibs_sim *sim;
 
-  rounds = 0;
   o.replicas = 1;
-  sim = dibs_sim_new(&o);
-  assert_non_null(sim);
-  (void)dibs_sim_start(sim, "p", writes_at_once, NULL);
+  sim = begin(&o, writes_at_once, 1);
   assert_int_equal(dibs_sim_inject(sim, &demoted), DIBS_OK);
-  assert_true(dibs_sim_run(sim, RUN_MS));
-  if (dibs_sim_first_flaw(sim) != NULL)
-    fail_msg("%s", dibs_sim_first_flaw(sim));
-  assert_int_equal(rounds, 400 * WRITERS);
-  sim = dibs_sim_free(sim);
+  run_and_end(sim, 400 * WRITERS);
 }
 
 RUN_TESTS(NULL, NULL)

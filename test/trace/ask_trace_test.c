@@ -300,21 +300,29 @@ TEST(a_replica_whose_other_replies_are_good_is_asked_less_and_less_often)
   peer_free(p);
 }
 
-TEST(a_server_that_takes_changes_again_is_asked_again_at_once_after_a_lost_connection)
+/* Each time by another connection. */
+static struct peer *refused_and_taken(any_op *a, int refusals)
 {
-  any_op a, b;
-  struct peer *p = sent(&a, &changes[1], HOUR);
+  struct peer *p = sent(a, &changes[1], HOUR);
 
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < refusals; i++) {
     peer_answer(p, READ_ONLY);
     peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
-    count_down(p, "a", &a);
+    count_down(p, "a", a);
     peer_advance_ms(p, 2 * SECOND);
     peer_connect(p, 0);
     peer_expect(p, "latch_down*");
   }
   peer_answer(p, "'9");
   peer_expect_told(p, "over a DIBS_OK");
+  return p;
+}
+
+TEST(a_server_that_takes_changes_again_is_asked_again_at_once_after_a_lost_connection)
+{
+  any_op a, b;
+  struct peer *p = refused_and_taken(&a, 4);
+
   count_down(p, "b", &b);
   peer_expect(p, "latch_down*");
   peer_break(p, 0);
@@ -327,18 +335,8 @@ TEST(a_server_that_takes_changes_again_is_asked_again_at_once_after_a_lost_conne
 TEST(a_server_that_took_changes_for_a_while_is_left_as_for_the_first_time)
 {
   any_op a, b;
-  struct peer *p = sent(&a, &changes[1], HOUR);
+  struct peer *p = refused_and_taken(&a, 6);
 
-  for (int i = 0; i < 6; i++) {
-    peer_answer(p, READ_ONLY);
-    peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
-    count_down(p, "a", &a);
-    peer_advance_ms(p, 2 * SECOND);
-    peer_connect(p, 0);
-    peer_expect(p, "latch_down*");
-  }
-  peer_answer(p, "'9");
-  peer_expect_told(p, "over a DIBS_OK");
   peer_advance_ms(p, 2 * SECOND);
   count_down(p, "b", &b);
   peer_expect(p, "latch_down*");

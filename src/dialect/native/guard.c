@@ -183,20 +183,10 @@ bool native_guard_answer(const resp_reply *r, guard_outcome *ret_outcome, int64_
   return true;
 }
 
-static bool has_words(const resp_node *error, const char *words)
-{
-  size_t length = strlen(words);
-
-  for (size_t i = 0; i + length <= error->size; i++)
-    if (memcmp(error->bytes + i, words, length) == 0)
-      return true;
-  return false;
-}
-
 bool native_guard_denies(const resp_node *error)
 {
   return resp_fault_of(error->bytes, error->size) == RESP_FAULT_WRONG_TYPE ||
-         has_words(error, "would overflow");
+         resp_error_has(error->bytes, error->size, "would overflow");
 }
 
 bool native_guarded_value(const resp_reply *r, data_value *ret_value, uint64_t *ret_fence)
