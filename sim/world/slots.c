@@ -43,11 +43,13 @@ static void own(dibs_sim *sim, int hash_slot, const host *to)
   sim->hosts[to->number - 1]->slot_count++;
 }
 
-/* The heir of one that has lost all its slots, if it was a primary; NULL: none. */
+/* Whom one follows as soon as it hears that its slots are this one's; NULL: nobody. */
 static host *heir_of(const host *h)
 {
   const dibs_sim *sim = h->sim;
 
+  if (h->primary != NULL || slots_has_any(h))
+    return NULL;
   for (int i = 0; i < sim->host_count; i++) {
     host *o = sim->hosts[i];
 
@@ -73,7 +75,7 @@ void slots_report(host *h)
   picture(h);
   moves_show(h->sim);
   host_flush(h);
-  heir = h->primary == NULL && !slots_has_any(h) ? heir_of(h) : NULL;
+  heir = heir_of(h);
   if (heir != NULL)
     host_follow(h, heir);
   if (h->primary != NULL && h->primary->primary != NULL)       /* of one that is none now */
@@ -139,7 +141,8 @@ bool slots_move(dibs_sim *sim, int hash_slot, host *to, int64_t ns)
   from = sim->hosts[sim->slot_owner[hash_slot]];
   for (m = sim->moves; m != NULL && m->hash_slot != hash_slot;)
     m = m->next;
-  if (m != NULL || from == to || to->primary != NULL || hosts_are_apart(from, to))
+  if (m != NULL || from == to || to->primary != NULL || heir_of(to) != NULL ||
+      hosts_are_apart(from, to))
     return false;
   m = sim_zalloc(sizeof(*m));
   *m = (slot_move){ .hash_slot = hash_slot, .from = from, .to = to, .until = sim->now + ns,
