@@ -72,19 +72,15 @@ for i = 1, count do
   if deadline and now <= deadline and deadline <= longer then
     ahead = math.ceil((longer - token) / 1000)
     value = id .. ' ' .. ahead .. ' ' .. ttl .. ' ' .. renewals + 1 .. ' ' .. flags
-    local kept = ttl + 0 <= 900000 and 3600000 or 4 * ttl
-    local left = redis.call('PTTL', KEYS[i])
-    if left > kept then
-      kept = left
-    end
-    -- First a write that allocates nothing, so that a full server accepts the others.
-    if has_written then
-      redis.call('SET', KEYS[i], value, 'PX', kept)
-    else
-      redis.call('PEXPIRE', KEYS[i], kept)
-      redis.call('SET', KEYS[i], value, 'KEEPTTL')
+    -- First a write that allocates nothing, so that a full server accepts the others. A short
+    -- lease sets its retention again with each eighth renewal, which leaves 52 minutes.
+    if not has_written or renewals % 8 == 7 or ttl + 0 > 60000 then
+      local kept = ttl + 0 <= 900000 and 3600000 or 4 * ttl
+      local left = redis.call('PTTL', KEYS[i])
+      redis.call('PEXPIRE', KEYS[i], left > kept and left or kept)
       has_written = true
     end
+    redis.call('SET', KEYS[i], value, 'KEEPTTL')
     answer[2 * i], answer[2 * i + 1] = 0, ttl + 0
   else
     renew_any = renew_any or general()

@@ -174,6 +174,50 @@ TEST(a_batch_of_renewals_answers_each_in_its_place)
   assert_false(native_renew_answer(r, 3, &a));
 }
 
+/* Renews two locks in one call, whose keys would end in 2000 s. */
+static int64_t retention_after_a_batch(const renew_item items[2])
+{
+  buffer *out = world_buffer(w);
+  renew_answer a;
+
+  /* A deadline is a whole millisecond: another renewal before it would find it far enough. */
+  for (int64_t begin = world_time_us(w); world_time_us(w) < begin + 2000;)
+    continue;
+  for (int i = 0; i < 2; i++)
+    test_server_command(world_server(w), "PEXPIRE dibs:m:{%s} 2000000", items[i].name);
+  assert_true(RENDERED(native_renew, world_native(w, ANNA), out, false, items, 2,
+                       world_time_us(w)));
+  assert_true(native_renew_answer(world_raw(w, out), 1, &a) && a.is_ours);
+  buffer_clear(out);
+  assert_true(test_server_integer(world_server(w), "PTTL dibs:m:{%s}", items[0].name) >
+              HOUR_MS - 60000);
+  return test_server_integer(world_server(w), "PTTL dibs:m:{%s}", items[1].name);
+}
+
+TEST(a_batch_sets_the_retention_of_a_short_lease_each_eighth_time)
+{
+  static const char *const names[] = { "one", "two" };
+  lease_id leases[2];
+  renew_item items[2];
+
+  for (int i = 0; i < 2; i++) {
+    acquire_call c = world_call(w, 1);
+
+    c.name = names[i];
+    c.name_size = strlen(names[i]);
+    leases[i] = world_send(w, ANNA, &c).lease;
+    items[i] = (renew_item){ names[i], strlen(names[i]), &leases[i], 30000 };
+  }
+  for (int n = 1; n <= 24; n++) {
+    int64_t left = retention_after_a_batch(items);
+
+    assert_true(n % 8 == 0 ? left > HOUR_MS - 60000 : left <= 2000000);
+  }
+  items[1].ttl_ms = 60001;
+  for (int n = 0; n < 3; n++)
+    assert_true(retention_after_a_batch(items) > HOUR_MS - 60000);
+}
+
 TEST(a_renewal_of_a_hundred_locks_is_one_call)
 {
   static char names[RENEW_BATCH_MAX][16];
