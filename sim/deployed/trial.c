@@ -31,6 +31,14 @@ typedef struct trial {
   verdict *verdict;
 } trial;
 
+/* Who gives up the move of a slot loses the keys that have moved: the guide says so. */
+static bool is_promised(const trial *t, unsigned promise)
+{
+  unsigned given_up = t->sim->given_up_moves > 0 ? PROMISE_S1 : 0;
+
+  return (t->plan->kind->promises & ~given_up & promise) != 0;
+}
+
 __attribute__((format(printf, 4, 5)))
 static void flaw(trial *t, unsigned promise, int64_t at_us, const char *format, ...)
 {
@@ -40,8 +48,8 @@ static void flaw(trial *t, unsigned promise, int64_t at_us, const char *format, 
   va_start(list, format);
   (void)vsnprintf(words, sizeof(words), format, list);
   va_end(list);
-  dibs_sim_note("%s: %s", (t->plan->kind->promises & promise) != 0 ? "FLAW" : "expected", words);
-  if ((t->plan->kind->promises & promise) != 0 && t->verdict->flaw[0] == 0)
+  dibs_sim_note("%s: %s", is_promised(t, promise) ? "FLAW" : "expected", words);
+  if (is_promised(t, promise) && t->verdict->flaw[0] == 0)
     (void)snprintf(t->verdict->flaw, sizeof(t->verdict->flaw), "at %.6f s: %s",
                    (double)at_us / 1e6, words);
 }

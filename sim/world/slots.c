@@ -94,6 +94,7 @@ void slots_owner_changed(dibs_sim *sim, host *from, host *to)
     slot_move *m = *at;
 
     if (m->from == from || m->to == from) {
+      sim->given_up_moves += m->to == from;
       *at = m->next;
       sim_timer_end(sim, &m->timer);
       free(m);

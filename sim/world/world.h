@@ -223,6 +223,7 @@ struct dibs_sim {
   uint16_t *slot_owner;
   uint64_t slot_version;
   struct slot_move *moves;
+  int given_up_moves;              /* by a failover of the node that was to get the slot */
 
   planned_fault *faults;
   void (*watch)(dibs_sim *sim, void *data);
