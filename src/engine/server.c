@@ -411,6 +411,8 @@ void server_advance(engine *e, server *s, instant now)
         !e->is_closing)
       presence_announce(e, s, now);
     send_commands(e, s, now);
+  } else if (s->commands != NULL && s->commands->is_left) {
+    lock_sends_no_more(s->locks, s->route, now);
   }
   send_acks(e, s, now);
   send_channels(e, s, now);

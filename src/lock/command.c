@@ -347,6 +347,15 @@ static bool next_renewals(route *r, request *out, lock_command *ret, instant now
   return true;
 }
 
+void lock_sends_no_more(lock_table *t, size_t number, instant now)
+{
+  route *r = t->routes[number];
+
+  for (lease *l = r->first_renewal; l != NULL; l = l->next_renewal)
+    if (l->route == r && l->renewing_at == NULL && wire_needs_renewal(l, now))
+      reply_expected(l, r, now);
+}
+
 /* ---- the rest ---- */
 
 static bool next_orphan(route *r, request *out, lock_command *ret, instant now)

@@ -173,6 +173,9 @@ typedef struct lock_command {
 } lock_command;
 bool lock_next_command(lock_table *t, size_t r, request *out, lock_command *ret,
                        instant now);
+/* The link is left when its last reply has come. A renewal that is due counts as sent, so that a
+ * link on which no reply comes is doubtful in time. */
+void lock_sends_no_more(lock_table *t, size_t r, instant now);
 /* The same for the link for WAIT; `tag` of the last of its commands, all others are ignored. */
 bool lock_next_ack_command(lock_table *t, size_t r, request *out, uint64_t *ret_tag,
                            instant now);

@@ -275,6 +275,23 @@ TEST(a_replica_that_does_not_answer_a_renewal_is_left_before_the_lease_ends)
   peer_free(p);
 }
 
+/* Nothing more is sent to it, and so no renewal could be overdue. */
+TEST(a_replica_that_does_not_answer_is_left_when_a_renewal_would_be_overdue)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3 * SECOND });
+
+  peer_advance_ms(p, 600);
+  peer_lock(p, "b", (struct wish){ .name = "m" });
+  peer_expect(p, "acquire*");
+  peer_lock(p, "c", (struct wish){ .name = "k" });
+  peer_expect(p, "acquire*");
+  peer_answer(p, READ_ONLY);                 /* to the first; none comes to the second */
+  while (!peer_wants(p, 0))
+    peer_advance_ms(p, 10);
+  assert_true(peer_valid_ms(p, "a") > 1 * SECOND);
+  peer_free(p);
+}
+
 /* A change that writes nothing there, as a fenced one, has a result from a replica. */
 TEST(a_replica_whose_other_replies_are_good_is_asked_less_and_less_often)
 {
