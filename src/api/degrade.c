@@ -269,7 +269,7 @@ bool degrade_begin(claim *cl)
 
 bool degrade_takes_over(claim *cl, dibs_status status)
 {
-  if (cl->local == NULL || !cl->local->may_be_local || status != DIBS_ERR_UNREACHABLE ||
+  if (cl->local == NULL || !cl->local->may_be_local || !outage_is_shown(cl->client, status) ||
       cl->client->is_closing || !outage_begin(cl))
     return false;
   begin_here(cl);

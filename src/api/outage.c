@@ -106,22 +106,31 @@ bool outage_begin(claim *cl)
   return true;
 }
 
-static bool is_silence(dibs_status status)
+/* A replica, where one of several servers may be the primary, is asked for as long as there is
+ * none: whether its refusal or the vain search is the last reason, is chance. */
+bool outage_is_shown(const client_record *c, dibs_status status)
 {
-  return status == DIBS_ERR_UNREACHABLE || status == DIBS_UNKNOWN ||
-         status == DIBS_ERR_NO_MEMORY;
+  bool finds_primary = c->servers.kind != DEPLOYMENT_SINGLE &&
+                       c->servers.kind != DEPLOYMENT_QUORUM;
+
+  return status == DIBS_ERR_UNREACHABLE || (status == DIBS_ERR_READ_ONLY && finds_primary);
+}
+
+static bool is_silence(const client_record *c, dibs_status status)
+{
+  return outage_is_shown(c, status) || status == DIBS_UNKNOWN || status == DIBS_ERR_NO_MEMORY;
 }
 
 /* A majority answers; or refuses for one reason, which is the result of a lock then, too: as of
  * report_fault() in quorum/. */
-static bool is_past(const outage *o)
+static bool is_past(const client_record *c, const outage *o)
 {
   for (size_t i = 0; i < o->count; i++) {
     size_t same = 0;
 
     for (size_t j = 0; j < o->count; j++)
       same += o->probes[j].end == o->probes[i].end;
-    if (same > o->count / 2 && !is_silence(o->probes[i].end))
+    if (same > o->count / 2 && !is_silence(c, o->probes[i].end))
       return true;
   }
   return false;
@@ -133,7 +142,7 @@ static void asked_all(client_record *c, outage *o)
   instant now = drive_now();
   uint16_t key_slot = o->slot;
 
-  if (is_past(o)) {
+  if (is_past(c, o)) {
     outage_end(c, o);
     outages_are_past(c);
     degrade_outage_over(c, key_slot);

@@ -17,6 +17,8 @@ typedef struct outage outage;
 
 /* Of the names that are decided together with that of `cl`; NULL: none is known. */
 outage *outage_of(const claim *cl);
+/* Whether a request that ended with it has found no server that decides. */
+bool outage_is_shown(const client_record *c, dibs_status status);
 /* false: no memory. */
 bool outage_begin(claim *cl);
 /* When the next question is due, or never. */

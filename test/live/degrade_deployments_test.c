@@ -58,6 +58,34 @@ static void ends(dibs_hold *hold)
   assert_int_equal(dibs_release(hold), DIBS_LOST);
 }
 
+/* ---- a primary and its replica ---- */
+
+enum { CLIENTS = 8 };
+
+/* The former primary refuses the clients that know it, and a search finds none: what was last, is
+ * the reason of a call. */
+TEST_WITH(a_former_primary_makes_a_lock_of_this_machine_as_a_dead_one_does, NULL, end)
+{
+  struct test_set_options one = { .replicas = 1 };
+  struct test_set *set = test_set_start(&one);
+  dibs_options o = local_options();
+  dibs_client *clients[CLIENTS];
+  char name[16];
+
+  for (int i = 0; i < CLIENTS; i++) {
+    clients[i] = live_open_with(test_set_url(set), &o);
+    live_expect_free(clients[i], "x", LIVE_LONG_MS);
+  }
+  (void)test_server_command(test_set_member(set, 0), "REPLICAOF 127.0.0.1 1");
+  for (int i = 0; i < CLIENTS; i++) {
+    (void)snprintf(name, sizeof(name), "x%d", i);
+    assert_int_equal(kind_of(live_lock(clients[i], name, TTL_MS)), DIBS_DURABLE_LOCAL);
+  }
+  for (int i = 0; i < CLIENTS; i++)
+    clients[i] = dibs_close(clients[i]);
+  set = test_set_stop(set);
+}
+
 /* ---- a quorum ---- */
 
 static int of_quorum(void **state)
