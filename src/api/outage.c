@@ -2,6 +2,8 @@
 /* api/outage.c - see outage.h. */
 #include "api/outage.h"
 
+#include <string.h>
+
 #include <utlist.h>
 
 #include "api/degrade.h"
@@ -59,17 +61,21 @@ void outages_are_past(client_record *c)
     c->local->was_reported = false;
 }
 
-/* A write that changes nothing: a replica answers reads, and so may a Cluster that is down. */
+/* The write of a grant with a time that no server takes: refused for any reason that refuses a
+ * grant (READONLY, NOREPLICAS, OOM, CLUSTERDOWN), and else for its time. It changes nothing. */
+#define NO_TIME_WORDS "invalid expire time"
+
 static bool request_of(const claim *cl, request *ret_request)
 {
   const protocol *names = &cl->client->names;
   char bytes[KEY_TEXT_SIZE];
   text key = text_over(bytes, sizeof(bytes));
-  resp_argument words[] = { RESP_TEXT("HDEL"), { bytes, 0 }, RESP_TEXT("") };
+  resp_argument words[] = { RESP_TEXT("SET"), { bytes, 0 }, RESP_TEXT(""), RESP_TEXT("NX"),
+                            RESP_TEXT("PX"), RESP_TEXT("0") };
 
   names->dialect->key(names, cl->name, cl->name_size, &key);
   words[1].size = key.used;
-  return request_command(ret_request, words, 3);
+  return request_command(ret_request, words, 6);
 }
 
 static outage *outage_new(const claim *cl)
@@ -154,12 +160,17 @@ static void asked_all(client_record *c, outage *o)
   degrade_alarm_set(c);
 }
 
-/* A lock is a string: it has no field that could be removed. */
+static bool is_for_its_time(const outcome *end)
+{
+  dibs_error room;
+
+  return end->status == DIBS_ERR_SERVER &&
+         strstr(outcome_error(end, &room)->text, NO_TIME_WORDS) != NULL;
+}
+
 static void probe_ended(outage *o, question *q)
 {
-  dibs_status status = q->end.status;
-
-  RECORD_OF(probe, question, q)->end = status == DIBS_ERR_WRONG_TYPE ? DIBS_OK : status;
+  RECORD_OF(probe, question, q)->end = is_for_its_time(&q->end) ? DIBS_OK : q->end.status;
   o->asked--;
   question_deinit(q);
 }

@@ -286,17 +286,25 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
   }
 }
 
-/* Whether the server of a key answers it. */
-static bool decides(const request *command)
+/* Whether the server of a key answers it; an error of the command itself is an answer, too. */
+static bool decides(const request *command, const resp_node *said)
 {
+  resp_fault fault;
   const char *key;
   size_t size;
 
-  return request_key(command, &key, &size) && !request_is_command(command, "SCAN");
+  if (!request_key(command, &key, &size) || request_is_command(command, "SCAN"))
+    return false;
+  if (said->kind != RESP_ERROR)
+    return true;
+  fault = resp_fault_of(said->bytes, said->size);
+  return fault == RESP_FAULT_OTHER || fault == RESP_FAULT_WRONG_TYPE;
 }
 
 void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, instant now)
 {
+  if (decides(&a->command, resp_root(reply)))
+    e->decided_at = now;                 /* a read: the server may still refuse locks */
   if (resp_root(reply)->kind == RESP_ERROR) {
     ask_refused(e, a, resp_root(reply), from, now);
     resp_reply_free(reply);
@@ -311,8 +319,6 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
 
     ask_done(a, next.status, next.message);
   }
-  if (decides(&a->command))
-    e->decided_at = now;                 /* a read: the server may still refuse locks */
 }
 
 /* A server that was asked by name may be a replica, and known as one. */

@@ -131,7 +131,7 @@ TEST_WITH(a_minority_of_a_quorum_does_not_end_it, of_quorum, end)
   test_server_kill9(test_quorum_server(quorum, 0));
   test_server_kill9(test_quorum_server(quorum, 1));
   hold = local_lock("x");
-  stays(hold, test_quorum_server(quorum, 2), "commandstats", "cmdstat_hdel:calls=");
+  stays(hold, test_quorum_server(quorum, 2), "errorstats", "errorstat_ERR:count=");
   live_refused(live_try(b, "x"), DIBS_ERR_UNREACHABLE);
   test_server_restart(test_quorum_server(quorum, 0), false);
   ends(hold);
@@ -148,6 +148,19 @@ static dibs_hold *local_beside(const struct test_server *server, const char *ref
   stays(hold, server, "errorstats", refusal);
   live_refused(live_try(b, "x"), DIBS_ERR_UNREACHABLE);
   return hold;
+}
+
+/* What changes and creates nothing needs no memory. */
+TEST_WITH(nor_does_a_server_that_is_out_of_memory, of_quorum, end)
+{
+  struct test_server *server = test_quorum_server(quorum, 1);
+  dibs_hold *hold;
+
+  test_server_kill9(test_quorum_server(quorum, 0));
+  (void)test_server_command(server, "CONFIG SET maxmemory 1");
+  hold = local_beside(server, "errorstat_OOM:count=");
+  (void)test_server_command(server, "CONFIG SET maxmemory 0");
+  ends(hold);
 }
 
 TEST_WITH(nor_does_a_server_that_answers_reads_only, of_quorum, end)

@@ -352,6 +352,35 @@ TEST(the_next_outage_is_told_again)
   assert_int_equal(atomic_load(&told.counts[DIBS_EVENT_WARNING]), 2);
 }
 
+static bool is_recovered(void *told)
+{
+  return atomic_load(&((struct live_events *)told)->counts[DIBS_EVENT_RECOVERED]) > 0;
+}
+
+static bool is_warned_of_both(void *told)
+{
+  return atomic_load(&((struct live_events *)told)->counts[DIBS_EVENT_WARNING]) == 2;
+}
+
+/* That locks are local now, and that no server could be asked: its end is found by no call. */
+TEST(the_end_of_an_outage_is_told)
+{
+  dibs_options o = local_options();
+  struct live_events told = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+  dibs_hold *hold;
+
+  o.on_event = live_on_event;
+  o.on_event_data = &told;
+  a = dibs_close(a);
+  a = live_open_with(test_server_url(live_server), &o);
+  hold = live_lock(a, "x", 60000);
+  assert_true(live_until(LIVE_LONG_MS, is_warned_of_both, &told));
+  test_server_restart(live_server, false);
+  assert_true(live_until(LIVE_LONG_MS, is_recovered, &told));
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+  a = dibs_close(a);
+}
+
 TEST(who_waits_then_waits_at_the_server)
 {
   dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
