@@ -250,7 +250,6 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
                         instant now)
 {
   resp_fault fault = resp_fault_of(error->bytes, error->size);
-  const char *advice = resp_fault_advice(error->bytes, error->size);
   bool is_elsewhere = fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK ||
                       fault == RESP_FAULT_NO_SLOT;
 
@@ -272,7 +271,7 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
     ask_redirected(e, a, error, from, now);
   } else if (fault == RESP_FAULT_READ_ONLY && a->pinned == NULL && e->topology.finder != NULL) {
     /* It was not executed: it waits until the primary is found. */
-    ask_keep(a, DIBS_ERR_READ_ONLY, advice != NULL ? advice : error->bytes);
+    ask_keep(a, DIBS_ERR_READ_ONLY, error->bytes);
   } else if (fault != RESP_FAULT_READ_ONLY && fault != RESP_FAULT_NO_SCRIPT &&
              resp_fault_passes(fault) && !is_brief(a)) {
     ask_keep(a, resp_fault_status(fault), error->bytes);
@@ -280,9 +279,11 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
     a->attempts++;
   } else {
     dibs_status why = resp_fault_status(fault);
+    char words[sizeof(a->words)];
+    text shown = text_over(words, sizeof(words));
 
-    ask_done(a, is_denied(a, error, from) ? why : status_after(a, why),
-             advice != NULL ? advice : error->bytes);
+    resp_fault_add(error->bytes, error->size, &shown);
+    ask_done(a, is_denied(a, error, from) ? why : status_after(a, why), words);
   }
 }
 

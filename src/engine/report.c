@@ -225,7 +225,7 @@ static void add_seconds(text *shown, span s)
 
 static void warn(engine *e, const obstacle *o, instant now)
 {
-  char words[256], place[128] = "";
+  char words[512], place[128] = "";
   text shown = text_over(words, sizeof(words)), node = text_over(place, sizeof(place));
 
   text_add(&shown, "no server could be asked for ");

@@ -38,6 +38,8 @@ void link_fault_reply(link *l, dibs_status status, const char *words,
     text_add(&t, "(its text repeats the password)");
   else
     text_add_quoted(&t, said->bytes, said->size);
+  if (said->kind == RESP_ERROR)
+    text_add(&t, resp_fault_remedy(said->bytes, said->size));
   link_fault(l, status);
 }
 

@@ -278,18 +278,9 @@ static void refuse_ifeq(lease *l, const call *c, resp_fault fault)
 
 void fault_words_keep(lock_table *t, const resp_node *error)
 {
-  const char *advice = resp_fault_advice(error->bytes, error->size);
   text shown = text_over(t->fault_words, sizeof(t->fault_words));
 
-  if (advice != NULL) {
-    text_add(&shown, advice);
-    return;
-  }
-  for (size_t i = 0; i < error->size; i++) {
-    char byte = error->bytes[i];
-    char printable = byte >= ' ' && byte <= '~' ? byte : '?';
-    text_add_bytes(&shown, &printable, 1);
-  }
+  resp_fault_add(error->bytes, error->size, &shown);
 }
 
 /* Whether the name still waits for the result of this call; its timers belong to that. */

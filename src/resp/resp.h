@@ -108,5 +108,9 @@ dibs_status resp_fault_status(resp_fault fault);
 bool resp_fault_passes(resp_fault fault);
 /* Instead of the server's text of an error, one that says what to do; else NULL. */
 const char *resp_fault_advice(const char *bytes, size_t size);
+/* What to do, to follow the server's text: " (...)"; "" where that text says it. */
+const char *resp_fault_remedy(const char *bytes, size_t size);
+/* Adds the advice; or the text, with ? for what cannot be printed, and the remedy. */
+void resp_fault_add(const char *bytes, size_t size, text *out);
 
 #endif

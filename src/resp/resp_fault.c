@@ -184,3 +184,31 @@ const char *resp_fault_advice(const char *bytes, size_t size)
     return "this server is a node of a Cluster: begin the URL with redis+cluster://";
   return NULL;
 }
+
+const char *resp_fault_remedy(const char *bytes, size_t size)
+{
+  switch (resp_fault_of(bytes, size)) {
+  case RESP_FAULT_AUTH:
+    return " (check user and password: in the URL, DIBS_PASSWORD or the config file)";
+  case RESP_FAULT_DENIED:                /* that of protected mode says what to do */
+    return resp_error_has(bytes, size, "protected mode")
+             ? "" : " (`dibs acl` prints the rights that a user needs)";
+  case RESP_FAULT_REFUSED:
+    return resp_error_has(bytes, size, "OOM ") ? " (raise maxmemory, or remove keys)" : "";
+  default:
+    return "";
+  }
+}
+
+void resp_fault_add(const char *bytes, size_t size, text *out)
+{
+  const char *advice = resp_fault_advice(bytes, size);
+
+  if (advice != NULL) {
+    text_add(out, advice);
+    return;
+  }
+  for (size_t i = 0; i < size; i++)
+    text_add_bytes(out, bytes[i] >= ' ' && bytes[i] <= '~' ? &bytes[i] : "?", 1);
+  text_add(out, resp_fault_remedy(bytes, size));
+}

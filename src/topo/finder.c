@@ -170,6 +170,8 @@ static void blame(finder *f, int rank, const address *at, dibs_status why, const
   text_add(&t, words);
   if (said != NULL && said->bytes != NULL)
     text_add_quoted(&t, said->bytes, said->size);
+  if (said != NULL && said->kind == RESP_ERROR)
+    text_add(&t, resp_fault_remedy(said->bytes, said->size));
 }
 
 void finder_blame(finder *f, const address *at, dibs_status why, const char *words,

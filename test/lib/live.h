@@ -146,7 +146,7 @@ bool live_loss_wait(struct live_loss *loss, int limit_ms);
 struct live_events {
   _Atomic int counts[8];          /* by kind */
   pthread_mutex_t mutex;
-  char warning[256];              /* the text of the last one */
+  char warning[512];              /* the text of the last one */
 };
 
 void live_on_event(const dibs_event *event, void *events);

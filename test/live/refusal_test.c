@@ -114,6 +114,7 @@ TEST(a_forbidden_release_is_unknown_and_repeated)
   assert_string_equal(command("ACL SETUSER limited -evalsha -eval -fcall"), "OK");
   live_expect(client, dibs_release(hold), DIBS_UNKNOWN);
   live_expect_words(client, "NOPERM");
+  live_expect_words(client, "`dibs acl` prints the rights");
   assert_int_equal(live_try(other, "repeated"), DIBS_BUSY);
   assert_string_equal(command("ACL SETUSER limited +@all"), "OK");
   live_expect_free(other, "repeated", LIVE_LONG_MS);
@@ -186,6 +187,7 @@ TEST(a_full_server_is_refused_and_still_releases)
   assert_string_equal(command("CONFIG SET maxmemory 1mb"), "OK");
   live_expect(other, dibs_try_lock(other, "oom", NULL, &none), DIBS_ERR_REFUSED);
   live_expect_words(other, "OOM");
+  live_expect_words(other, "(raise maxmemory, or remove keys)");
   renewed = live_stats(client).renewed;
   for (int64_t end = live_now_ms() + LIVE_LONG_MS;
        live_stats(client).renewed < renewed + 2 && atomic_load(&loss.count) == 0 &&

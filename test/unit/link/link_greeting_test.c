@@ -114,12 +114,12 @@ static void check_fault(link_role role, const char *password, const char *answer
 TEST(wrong_credentials_are_an_auth_fault)
 {
   check_fault(LINK_COMMANDS, "pw", "-WRONGPASS invalid username-password pair\r\n",
-              DIBS_ERR_AUTH, "WRONGPASS");
+              DIBS_ERR_AUTH, "WRONGPASS invalid username-password pair\" (check user and password");
   check_fault(LINK_COMMANDS, "pw", "-ERR Client sent AUTH, but no password is set\r\n",
               DIBS_ERR_AUTH, "no password is set");
   check_fault(LINK_INBOX, "pw", "-ERR invalid password\r\n", DIBS_ERR_AUTH, "AUTH");
   check_fault(LINK_COMMANDS, NULL, "-NOAUTH Authentication required.\r\n",
-              DIBS_ERR_AUTH, "NOAUTH");
+              DIBS_ERR_AUTH, "NOAUTH Authentication required.\" (check user and password");
 }
 
 TEST(a_forbidden_channel_is_denied)
@@ -127,7 +127,7 @@ TEST(a_forbidden_channel_is_denied)
   check_fault(LINK_INBOX, "pw", "+OK\r\n+OK\r\n-NOPERM this user has no permissions to access "
               "one of the channels used as arguments\r\n", DIBS_ERR_DENIED, "SUBSCRIBE");
   check_fault(LINK_COMMANDS, "pw", "+OK\r\n+OK\r\n-NOPERM no TIME for you\r\n",
-              DIBS_ERR_DENIED, "TIME");
+              DIBS_ERR_DENIED, "no TIME for you\" (`dibs acl` prints");
 }
 
 TEST(a_server_that_is_not_ready_is_unreachable)

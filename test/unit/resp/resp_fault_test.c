@@ -140,4 +140,41 @@ TEST(only_a_missing_evalsha_is_replaced_by_functions)
   assert_null(advice_about("ERR unknown command"));
 }
 
+static const char *shown(const char *error)
+{
+  static char words[256];
+  text out = text_over(words, sizeof(words));
+
+  resp_fault_add(error, strlen(error), &out);
+  return words;
+}
+
+TEST(an_error_is_shown_with_what_to_do)
+{
+  assert_string_equal(shown("NOAUTH Authentication required."),
+                      "NOAUTH Authentication required. (check user and password: in the URL, "
+                      "DIBS_PASSWORD or the config file)");
+  assert_non_null(strstr(shown("WRONGPASS invalid username-password pair or user is disabled."),
+                         "disabled. (check user and password"));
+  assert_string_equal(shown("NOPERM no"),
+                      "NOPERM no (`dibs acl` prints the rights that a user needs)");
+  assert_non_null(strstr(shown("ERR The user executing the script can't run this command or "
+                               "subcommand script: " SHA ", on @user_script:1."), "`dibs acl`"));
+  assert_non_null(strstr(shown("OOM command not allowed when used memory > 'maxmemory'. script: "
+                               SHA ", on @user_script:1."), "1. (raise maxmemory, or remove"));
+  assert_string_equal(shown("ERR Function not found"), advice_about("ERR Function not found"));
+}
+
+TEST(or_as_it_is_where_that_says_it)
+{
+  static const char *const plain[] = {
+    "DENIED Redis is running in protected mode because", "MISCONF Please check the Redis logs",
+    "NOREPLICAS Not enough good replicas to write.", "ERR value is not an integer",
+  };
+
+  for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+    assert_string_equal(shown(plain[i]), plain[i]);
+  assert_string_equal(shown("ERR a\r\n\033b"), "ERR a???b");
+}
+
 RUN_TESTS(NULL, NULL)

@@ -132,6 +132,17 @@ TEST(a_server_that_is_no_node_is_told)
   end(&f);
 }
 
+TEST(one_that_forbids_both_says_what_prints_the_rights)
+{
+  fixture f;
+
+  begin_search(&f, "redis+cluster://h1");
+  says(&f, "h1:6379", "-NOPERM no");
+  says(&f, "h1:6379", "-NOPERM no");
+  expect_none(&f, DIBS_ERR_DENIED, "\"NOPERM no\" (`dibs acl` prints the rights");
+  end(&f);
+}
+
 TEST(a_hostile_answer_spoils_only_its_own_scout)
 {
   static const struct { const char *shards, *slots; } cases[] = {
