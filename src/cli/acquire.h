@@ -47,7 +47,8 @@ typedef struct token_grant {
   char text[DIBS_TOKEN_SIZE];
 } token_grant;
 
-/* false when it could not be written to stdout: then the caller cannot know the token. */
+/* false when it could not be written to stdout, which is said then: the caller cannot know the
+ * token, and what was taken must be released. */
 bool token_print(const acquire_arguments *a, const target *t, const token_grant *g);
 
 /* Fills all of it for what was taken. DIBS_ERR_ARGUMENT: several names too long for it. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/token_grant.c - a token as dibs acquire prints it, also by its process that renews. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/errno_text.h"
 #include "cli/acquire.h"
 #include "cli/message.h"
 #include "cli/show.h"
@@ -43,8 +45,23 @@ static void print_json(const acquire_arguments *a, const target *t, const token_
   json_print(object);
 }
 
+/* That what was taken is released is the work of the caller. The output is left as without a fault:
+ * this is the one message about it. */
+static void say_unwritten(const target *t, int error)
+{
+  const message_facts facts = { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM",
+                                .name = t->shown };
+  char name[600];
+
+  clearerr(stdout);
+  (void)say_fault(&facts, "%s is given back: cannot write to standard output%s%s",
+                  printable(t->shown, name, sizeof(name)), error == 0 ? "" : ": ",
+                  error == 0 ? "" : errno_text(error));
+}
+
 bool token_print(const acquire_arguments *a, const target *t, const token_grant *g)
 {
+  errno = 0;
   if (a->line.wants_json) {
     print_json(a, t, g);
   } else if (a->token.wants_shell) {
@@ -54,7 +71,10 @@ bool token_print(const acquire_arguments *a, const target *t, const token_grant 
   } else {
     puts(g->text);
   }
-  return fflush(stdout) == 0 && !ferror(stdout) && json_is_complete();
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return json_is_complete();
+  say_unwritten(t, errno);
+  return false;
 }
 
 dibs_status token_grant_fill(token_grant *g, const session *s, const take_result *taken)

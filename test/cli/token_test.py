@@ -207,9 +207,15 @@ def json_has_the_token_and_the_fence():
 
 def a_token_that_cannot_be_printed_is_given_back():
     with open('/dev/full', 'w') as full:
-        process = start('acquire', 'unprinted', stdout=full)
-        equal(finish(process).code, 70)
-    assert not is_held('unprinted')
+        for more in ([], ['--json'], ['--for-pid', str(os.getpid())]):
+            process = start('acquire', *more, 'unprinted', stdout=full)
+            done = finish(process)
+            equal(done.code, 70)
+            said = [line for line in done.err.splitlines() if 'standard output' in line]
+            equal(len(said), 1, done)
+            contains(said[0], 'unprinted is given back: cannot write to standard output: '
+                              'No space left on device')
+            assert not is_held('unprinted')
 
 
 # ---- kept for a process ----
