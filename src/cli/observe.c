@@ -23,7 +23,7 @@ static void print_json(const session *s, const char *name, const dibs_leader *l)
 
   snprintf(epoch, sizeof(epoch), "%" PRIu64, l->epoch);
   json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "name", json_text(name));
+  json_set_name(object, name, strlen(name));
   json_object_set_new(object, "kind", json_string("election"));
   json_object_set_new(object, "state", json_string(l->is_led ? "led" : "free"));
   json_object_set_new(object, "epoch", json_integer((json_int_t)l->epoch));

@@ -81,7 +81,7 @@ static json_t *event_begin(const run *r, const char *what)
   json_object_set_new(event, "v", json_integer(1));
   if (what != NULL)
     json_object_set_new(event, "event", json_string(what));
-  json_object_set_new(event, "name", json_text(r->name));
+  json_set_name(event, r->name, strlen(r->name));
   if (r->session.is_private)
     json_object_set_new(event, "scope", json_string("private"));
   return event;

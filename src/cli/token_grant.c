@@ -28,7 +28,7 @@ static void print_json(const acquire_arguments *a, const target *t, const token_
   json_t *object = json_object();
 
   json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "name", json_text(t->shown));
+  json_set_name(object, t->shown, strlen(t->shown));
   json_object_set_new(object, "token", json_text(g->text));
   json_set_fence(object, g->fence);
   if (t->kind == TARGET_PERMITS)

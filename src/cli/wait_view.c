@@ -138,7 +138,7 @@ static void show_event(wait_view *v, const dibs_inspection *i)
 
   json_object_set_new(event, "v", json_integer(1));
   json_object_set_new(event, "event", json_string("waiting"));
-  json_object_set_new(event, "name", json_text(v->target->shown));
+  json_set_name(event, v->target->shown, strlen(v->target->shown));
   json_object_set_new(event, "waited_ms", json_integer(clock_ms() - v->started_ms));
   json_object_set_new(event, "place", json_integer((json_int_t)show_own_place(i)));
   json_object_set_new(event, "lock", show_json(i, session_info(v->client).is_private != 0));

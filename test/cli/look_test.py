@@ -123,6 +123,21 @@ def a_name_that_is_not_utf_8_is_given_in_hex():
     end_holder(process)
 
 
+def and_in_what_run_and_elect_write():
+    name = b'caf\xe9-told'
+    process = start('run', name, '--', 'cat', stdin=__import__('subprocess').PIPE)
+    until(lambda: json.loads(dibs('who', '--json', name).out)['state'] == 'held', 'held')
+    waiter = start('run', '--json', name, '--', 'true')
+    lines = [waiter.stderr.readline()]
+    end_holder(process)
+    told = [json.loads(line) for line in lines + finish(waiter).err.splitlines()]
+    told = [e for e in told if e['event'] in ('waiting', 'acquired', 'ended')]
+    assert {e['event'] for e in told} == {'waiting', 'acquired', 'ended'}, told
+    told.append(json.loads(dibs('elect', 'observe', '-n', '--json', name + b'-led').out))
+    for e in told:
+        contains(bytes.fromhex(e['name_hex']), name)
+
+
 def status_is_a_table():
     first = holder('table:one')
     second = holder('table:two')

@@ -202,6 +202,14 @@ def json_has_the_token_and_the_fence():
     got = json.loads(dibs('acquire', '--json', '--no-renew', 'object').out)
     equal((got['v'], got['name'], got['ttl_ms'], got['renewed']), (1, 'object', 30000, False))
     equal(str(got['fence']), got['fence_text'])
+    assert 'name_hex' not in got
+    equal(dibs('release', got['token']).code, 0)
+
+
+def json_has_a_name_that_is_not_utf_8_in_hex():
+    name = b'caf\xe9'
+    got = json.loads(dibs('acquire', '--json', '--no-renew', name).out)
+    equal((got['name'], got['name_hex']), ('caf\\xe9', name.hex()))
     equal(dibs('release', got['token']).code, 0)
 
 
