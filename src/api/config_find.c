@@ -106,11 +106,19 @@ static dibs_status first_line_read(const memory *m, const char *path, char **ret
 /* `path`: of the config file. */
 static dibs_status password_read(config *c, const char *path, text *why)
 {
+  char words[256];
+  text own = text_over(words, sizeof(words));
+  dibs_status status;
+
   if (c->password_file == NULL)
     return DIBS_OK;
   if (c->password != NULL)
     return file_fault(path, "password and password_file are both given", why);
-  return first_line_read(&c->memory, c->password_file, &c->password, why);
+  status = first_line_read(&c->memory, c->password_file, &c->password, &own);
+  if (status == DIBS_ERR_CONFIG)
+    text_format(why, "%s: password_file: %s%s", path, words, c->password_file[0] == '/' ? "" :
+                ", seen from the working directory: write the whole path, which begins with /");
+  return status;
 }
 
 /* Remembers `path` if a password is in it. */

@@ -349,6 +349,17 @@ def two_passwords_in_a_file_are_refused_with_its_name():
     contains(done.err, path + ': password and password_file are both given')
 
 
+def a_password_file_that_is_missing_is_named_with_the_file_that_names_it():
+    for file, more in (('no/secret', ', seen from the working directory: write the whole path'),
+                       ('/no/secret', '')):
+        path = _write('missing', 'password_file = %s\n' % file)
+        done = dibs('run', '--config', path, 'x', '--', 'true')
+        equal(done.code, 78, done)
+        contains(done.err, '%s: password_file: %s: No such file or directory%s'
+                 % (path, file, more))
+        equal('working directory' in done.err, more != '', done)
+
+
 def _users(server):
     return re.findall(r' name=dibs:\S* .* user=(\S+)', server.ask('CLIENT', 'LIST'))
 
