@@ -24,6 +24,9 @@ if counted then
   end
 end
 --@may_return guard
+-- As in the guard: refused before the sum, as it would count again.
+redis.call('GET', KEYS[1])
+redis.call('SET', KEYS[3], below .. kept, counted and 'NX' or 'XX')
 local done = redis.pcall('INCRBY', KEYS[1], ARGV[5])
 if type(done) == 'table' then
   if string.find(done.err, 'not an integer', 1, true) then

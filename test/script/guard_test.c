@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "dialect/native/guard.h"
+#include "mode.h"
 #include "server.h"
 #include "stage.h"
 #include "rendered.h"
@@ -329,6 +330,85 @@ TEST(a_full_server_refuses_what_needs_memory_and_removes_all_the_same)
   say_incr_as(ANNA, number + 1, 8, 1);
   assert_int_equal(fault(), RESP_FAULT_REFUSED);
   expect_untouched(digest);
+}
+
+/* What a user may not do is refused before the first write, wherever in the script it stands:
+ * half a write would be one that an older fence reverts, or a sum that counts again. */
+
+enum { SET, HSET, HDEL, DEL, INCR };
+
+static void say_write(int kind, uint64_t fence)
+{
+  switch (kind) {
+  case SET: say_set(ANNA, fence, "8", 0); break;
+  case HSET: say_hset(fence, "b", "8"); break;
+  case HDEL: say_hdel(fence, "a"); break;
+  case DEL: say_del(fence); break;
+  default: say_incr_as(ANNA, number + 1, fence, 1); break;
+  }
+}
+
+static void acl(const char *rule, const char *more, const char *most)
+{
+  assert_string_equal(test_server_command(world_server(w), "ACL SETUSER %s %s %s %s", mode_user(),
+                                          rule, more, most), "OK");
+}
+
+/* Without the right to `command`, but for the keys of two selectors, if there are any, it is
+ * refused with nothing done; or it needs no more, and the fence has no end, as the key has none. */
+static void expect_all_or_nothing(int kind, bool is_first, const char *command,
+                                  const char *const selectors[2])
+{
+  char without[16], with[16];
+  const char *digest;
+  bool is_refused;
+
+  test_server_command(world_server(w), "FLUSHALL");
+  if (!is_first) {
+    say_write(kind == HDEL ? HSET : kind, 5);
+    assert_int_equal(outcome(kind == INCR ? &(int64_t){ 0 } : NULL), GUARD_WRITTEN);
+  }
+  if (kind == HDEL)
+    test_server_command(world_server(w), "HSET " KEY " a 1 c 1");
+  digest = test_server_command(world_server(w), "DEBUG DIGEST");
+  (void)snprintf(without, sizeof(without), "-%s", command);
+  (void)snprintf(with, sizeof(with), "+%s", command);
+  acl(without, selectors != NULL ? selectors[0] : without,
+      selectors != NULL ? selectors[1] : without);
+  say_write(kind, 6);
+  is_refused = resp_root(stage_send())->kind == RESP_ERROR;
+  acl(with, selectors != NULL ? "clearselectors" : with, with);
+  if (is_refused)
+    expect_untouched(digest);
+  else
+    assert_int_equal(pttl(FENCE_KEY) == -1, kind != DEL);
+}
+
+TEST(a_right_that_is_missing_anywhere_leaves_all_as_it_was)
+{
+  static const char *const commands[] = { "set", "get", "mget", "exists", "type", "pttl", "hset",
+                                          "hdel", "del", "incrby" };
+
+  for (int kind = SET; kind <= INCR; kind++)
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+      expect_all_or_nothing(kind, true, commands[i], NULL);
+      expect_all_or_nothing(kind, false, commands[i], NULL);
+    }
+}
+
+/* Servers from 7 on have rights for a command on some keys only. */
+TEST(a_right_that_is_missing_for_one_key_leaves_all_as_it_was)
+{
+  static const char *const selectors[] = { "(+set ~" KEY ")", "(+set ~" FENCE_KEY ")",
+                                           "(+set ~dibs:c:*)", "(+set ~" KEY ")" };
+
+  if (strcmp(test_server_command(world_server(w), "ACL SETUSER other %s", selectors[0]), "OK") != 0)
+    skip();
+  for (int kind = SET; kind <= INCR; kind++)
+    for (size_t i = 0; i < 3; i++) {
+      expect_all_or_nothing(kind, true, "set", selectors + i);
+      expect_all_or_nothing(kind, false, "set", selectors + i);
+    }
 }
 
 /* ---- how long fences live ---- */

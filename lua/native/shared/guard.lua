@@ -28,6 +28,13 @@ if ARGV[1] == seen and ARGV[2] == writer then
 else
   settled = ARGV[4]
 end
+-- A script is not rolled back: what this user may not do after the write is refused before it, by
+-- commands that change nothing. Of memory the write itself decides, after which there is enough.
+redis.call('PTTL', KEYS[1])
+local refused = redis.pcall('SET', KEYS[2], '', stored and 'NX' or 'XX')
+if refused and not string.find(refused.err, 'OOM', 1, true) then
+  return refused
+end
 -- The fence outlives the key by a day, so that an old write still finds it. While a slot
 -- migrates, a cluster node refuses a key that was removed: it counts as gone.
 local function remember()
