@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mode.h"
 #include "server.h"
 #include "stage.h"
 
@@ -159,6 +160,32 @@ TEST(who_may_not_publish_still_hands_over)
   /* The message is lost, the grant is not: the poll finds it. */
   assert_string_equal(world_messages(w, BERT), "");
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+}
+
+/* The first waiter turns the string into a hash. */
+TEST(a_waiter_without_one_of_its_rights_takes_no_lease_away)
+{
+  static const char *const commands[] = { "set", "del", "hset", "pexpire" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    acquire_call c = world_call(w, 1);
+    const char *error;
+    acquire_answer a;
+
+    world_clear(w);
+    world_listen(w, BERT);
+    a = world_acquire(w, ANNA, 1);
+    test_server_command(world_server(w), "ACL SETUSER %s -%s", mode_user(), commands[i]);
+    error = world_acquire_error(w, BERT, &c);
+    test_server_command(world_server(w), "ACL SETUSER %s +%s", mode_user(), commands[i]);
+    assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_DENIED);
+    assert_int_equal(world_inspect(w, CARL).holder_count, 1);
+    assert_int_equal(world_try(w, CARL, 1).outcome, ACQUIRE_BUSY);
+    assert_true(world_renew(w, ANNA, &a.lease, 40000).is_ours);
+    assert_in_range(test_server_integer(world_server(w), "PTTL " WORLD_KEY), HOUR_MS - 60000,
+                    HOUR_MS);
+    assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  }
 }
 
 RUN_STAGE(stage_start_with_debug, stage_stop, stage_clear, NULL)

@@ -3,7 +3,8 @@
 -- string into a hash: a write that a full server refuses comes before the removal. While a
 -- slot migrates, a cluster node refuses keys that do not exist, even after the script itself
 -- removed them: the lease would be lost. So this is tested before, with a key of the same
--- slot that never exists: `-` where the key has the `m` after its prefix.
+-- slot that never exists: `-` where the key has the `m` after its prefix. A right that the user
+-- lacks takes no lease away either: it is missed before the removal, or the string is put back.
 local queued = mine and mine.is_waiter and mine.queued or string.format('%016.0f', now)
 local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + (polls and 4 or 0), '1',
   give_up, queued .. nonce, ARGV[5] }, ' ')
@@ -16,9 +17,16 @@ if not queue then
   if type(redis.pcall('EXISTS', absent)) == 'table' then
     return redis.error_reply('TRYAGAIN the slot of this lock is on its way to another node')
   end
+  left = left > 0 and left or retention(math.max(ttl, lease.length or 0))
   redis.call('SET', key, value, 'KEEPTTL')
+  redis.call('PEXPIRE', absent, left)
   redis.call('DEL', key)
-  redis.call('HSET', key, 's', value, 'h', 1, 'n', 2, 'w1', entry, 'c' .. me.client, 1)
+  local done = redis.pcall('HSET', key, 's', value, 'h', 1, 'n', 2, 'w1', entry,
+    'c' .. me.client, 1)
+  if type(done) == 'table' then
+    redis.call('SET', key, value, 'PX', left)
+    return done
+  end
   queue = { head = 1, next = 2, mine = 1 }
 elseif mine and mine.is_waiter then
   if entry ~= mine.text then
