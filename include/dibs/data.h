@@ -38,13 +38,14 @@ extern "C" {
 
 /* ---- whole maps, lists and sets, by their names ---- */
 
-/* Sets the time to live of `name` to `ttl_ms` (1 .. 10^15). `ret_done` (may be NULL): false if
- * there is none. Since 0.5 */
+/* Sets the time to live of `name` to `ttl_ms` (1 .. 10^15). The fence of its guarded writes
+ * (guard.h), if there is one, lives a day longer. `ret_done` (may be NULL): false if there is
+ * none. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_expire(
   dibs_client *client, const char *name, int64_t ttl_ms, bool *ret_done);
 
-/* Removes the time to live of `name`. `ret_done` (may be NULL): false if there is none, or it
- * has no end. Since 0.5 */
+/* Removes the time to live of `name`, and that of the fence of its guarded writes. `ret_done` (may
+ * be NULL): false if there is none, or it has no end. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_persist(
   dibs_client *client, const char *name, bool *ret_done);
 

@@ -7,6 +7,7 @@
 
 #include "dialect/call_words.h"
 #include "dialect/data.h"
+#include "dialect/native/guard.h"
 
 #define MARK_SIZE (CLIENT_ID_SIZE + 5)
 #define WORDS_MAX 6
@@ -24,6 +25,7 @@ typedef struct call_form {
 
 #define ADD &script_redisson_data_add
 #define REMOVE &script_redisson_data_remove
+#define END &script_redisson_data_end
 
 static const call_form forms[] = {
   [DATA_MAP_SET] = { "HSET", ADD, "kv", false },
@@ -54,8 +56,8 @@ static const call_form forms[] = {
   [DATA_SET_SIZE] = { "SCARD", NULL, "", true },
   [DATA_SET_PAGE] = { NULL, &script_redisson_set_page, "scp", true },
   [DATA_SET_POP] = { NULL, &script_redisson_set_pop, "m", false },
-  [DATA_EXPIRE] = { "PEXPIRE", REMOVE, "i", false },
-  [DATA_PERSIST] = { "PERSIST", REMOVE, "", false },
+  [DATA_EXPIRE] = { NULL, END, "i", false },
+  [DATA_PERSIST] = { NULL, END, "", false },
   [DATA_TTL] = { "PTTL", NULL, "", true },
   [DATA_DELETE] = { "UNLINK", REMOVE, "", false },
 };
@@ -107,8 +109,10 @@ static resp_argument word(const protocol *n, char letter, const data_call *c, ma
 bool data_encode(const protocol *n, request *out, const data_call *c)
 {
   const call_form *f = &forms[c->verb];
-  resp_argument words[WORDS_MAX];
-  size_t used = 0;
+  resp_argument words[WORDS_MAX], keys[2] = { c->name };
+  size_t used = 0, key_count = 1;
+  char bytes[GUARD_KEY_TEXT_SIZE];
+  text fence = text_over(bytes, sizeof(bytes));
   made_words made;
 
   if (f->command != NULL)
@@ -119,6 +123,10 @@ bool data_encode(const protocol *n, request *out, const data_call *c)
     words[used++] = word(n, *letter, c, &made);
   if (f->script == NULL)
     return request_command(out, words, used);
-  return request_script(out, f->script, &c->name, 1, words, used) &&
+  if (f->script == END && native_guard_fault(c->name.bytes, c->name.size) == NULL) {
+    native_fence_key(n, c->name.bytes, c->name.size, &fence);
+    keys[key_count++] = word_of(&fence);
+  }
+  return request_script(out, f->script, keys, key_count, words, used) &&
          (f->is_read || request_limit(out));
 }

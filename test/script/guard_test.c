@@ -455,6 +455,64 @@ TEST(a_sum_keeps_the_end_of_its_key)
   assert_in_range(pttl(FENCE_KEY), DAY_MS, DAY_MS + 60000);
 }
 
+/* The calls on maps that change the end of one: 0 ms is no end. */
+static long long set_end(int64_t ms)
+{
+  const data_call c = { .verb = ms > 0 ? DATA_EXPIRE : DATA_PERSIST,
+                        .name = { KEY, strlen(KEY) }, .number = ms };
+  const resp_node *root;
+
+  assert_true(RENDERED(data_encode, world_native(w, ANNA), world_buffer(w), true, &c));
+  root = resp_root(stage_send());
+  assert_int_equal(root->kind, RESP_INTEGER);
+  return root->integer;
+}
+
+TEST(the_fence_of_a_map_without_an_end_has_none_again)
+{
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  assert_int_equal(set_end(60000), 1);
+  assert_int_equal(hset(6, "a", "2"), GUARD_WRITTEN);
+  assert_in_range(pttl(FENCE_KEY), DAY_MS, DAY_MS + 60000);
+  assert_int_equal(set_end(0), 1);
+  assert_int_equal(pttl(KEY), -1);
+  assert_int_equal(pttl(FENCE_KEY), -1);
+  assert_int_equal(set_end(0), 0);
+  /* Of a key that another program has persisted, too. */
+  test_server_command(world_server(w), "PEXPIRE " FENCE_KEY " 1000");
+  assert_int_equal(set_end(0), 0);
+  assert_int_equal(pttl(FENCE_KEY), -1);
+}
+
+TEST(the_fence_of_a_map_with_a_later_end_outlives_it)
+{
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  assert_int_equal(set_end(1000), 1);
+  assert_int_equal(hset(6, "a", "2"), GUARD_WRITTEN);
+  stage_fill_memory();
+  assert_int_equal(set_end(INT64_C(9) * DAY_MS), 1);
+  assert_in_range(pttl(KEY), INT64_C(9) * DAY_MS - 1000, INT64_C(9) * DAY_MS);
+  assert_in_range(pttl(FENCE_KEY), INT64_C(10) * DAY_MS - 1000, INT64_C(10) * DAY_MS);
+  assert_int_equal(set_end(1000), 1);
+  assert_int_equal(set_end(1000000000000000), 1);
+  assert_in_range(pttl(FENCE_KEY), 1000000000000000, 1000000000000000 + DAY_MS);
+}
+
+TEST(a_map_that_is_gone_or_unguarded_gets_no_fence)
+{
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  say_del(5);
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_int_equal(set_end(0), 0);
+  assert_int_equal(set_end(INT64_C(9) * DAY_MS), 0);
+  assert_in_range(pttl(FENCE_KEY), DAY_MS - 60000, DAY_MS);
+  test_server_command(world_server(w), "DEL " FENCE_KEY);
+  test_server_command(world_server(w), "HSET " KEY " a 1");
+  assert_int_equal(set_end(60000), 1);
+  assert_int_equal(set_end(0), 1);
+  assert_int_equal(pttl(FENCE_KEY), -2);
+}
+
 /* ---- copies that come twice or late ---- */
 
 TEST(a_repeated_sum_counts_once)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dibs/dibs.h>
 #include <dibs/sim.h>
 
 #include "expect.h"
@@ -185,6 +186,45 @@ TEST(a_map_is_kept_in_a_world)
   if (dibs_sim_first_flaw(sim) != NULL)
     fail_msg("%s", dibs_sim_first_flaw(sim));
   sim = dibs_sim_free(sim);
+}
+
+/* ---- its end, and that of the fence of its guarded writes ---- */
+
+enum { DAY_MS = 24 * HOUR_MS };
+
+static void guards(void *data)
+{
+  const dibs_field old = { "a", "old", 3 }, new = { "a", "new", 3 };
+  bool keeps = *(const bool *)data, is_done = false;
+  dibs_client *c = open_client();
+
+  EXPECT(dibs_guarded_hset(c, "map", 6, &new, 1) == DIBS_OK);
+  EXPECT(dibs_data_expire(c, "map", HOUR_MS, &is_done) == DIBS_OK && is_done);
+  EXPECT(dibs_guarded_hset(c, "map", 7, &new, 1) == DIBS_OK);
+  if (keeps)
+    EXPECT(dibs_data_persist(c, "map", &is_done) == DIBS_OK && is_done);
+  else
+    EXPECT(dibs_data_expire(c, "map", (int64_t)9 * DAY_MS, &is_done) == DIBS_OK && is_done);
+  dibs_sim_sleep_ms((int64_t)3 * DAY_MS);
+  EXPECT(dibs_guarded_hset(c, "map", 6, &old, 1) == DIBS_FENCED);
+  EXPECT(strcmp(dibs_sim_server(sim, "HGET map a"), "new") == 0);
+  c = dibs_close(c);
+}
+
+TEST(a_map_that_lives_longer_is_still_closed_to_an_old_holder)
+{
+  for (int i = 0; i < 2; i++) {
+    dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+    bool keeps = i == 0;
+
+    sim = dibs_sim_new(&o);
+    assert_non_null(sim);
+    (void)dibs_sim_start(sim, "p", guards, &keeps);
+    assert_true(dibs_sim_run(sim, (int64_t)4 * DAY_MS));
+    if (dibs_sim_first_flaw(sim) != NULL)
+      fail_msg("%s", dibs_sim_first_flaw(sim));
+    sim = dibs_sim_free(sim);
+  }
 }
 
 RUN_TESTS(NULL, NULL)

@@ -163,8 +163,9 @@ static void data(void)
                                      DATA_SET_SIZE, DATA_TTL };
   static const data_verb changes[] = {
     DATA_MAP_SET, DATA_MAP_ADD, DATA_LIST_ADD, DATA_LIST_ADD_FIRST, DATA_SET_ADD,
-    DATA_MAP_REMOVE, DATA_LIST_REMOVE, DATA_SET_REMOVE, DATA_EXPIRE, DATA_PERSIST, DATA_DELETE
+    DATA_MAP_REMOVE, DATA_LIST_REMOVE, DATA_SET_REMOVE, DATA_DELETE
   };
+  static const data_verb ends[] = { DATA_EXPIRE, DATA_PERSIST };
   static const data_verb scripts[] = {
     DATA_MAP_PUT, DATA_MAP_REPLACE, DATA_MAP_REPLACE_IF, DATA_MAP_GET, DATA_MAP_TAKE,
     DATA_MAP_REMOVE_IF, DATA_MAP_PAGE, DATA_LIST_GET, DATA_LIST_SET, DATA_LIST_INSERT,
@@ -175,6 +176,8 @@ static void data(void)
   SENT_ALL(reads);
   FACT("data: a change that one command does is a script that checks the limit and executes it");
   SENT_ALL(changes);
+  FACT("data: its end is changed with that of the fence of its guarded writes");
+  SENT_ALL(ends);
   FACT("data: all others are scripts of one key");
   SENT_ALL(scripts);
 }
