@@ -23,9 +23,18 @@ if kind then
     return 2
   end
   used = used - units
-  redis.call('HDEL', KEYS[1], 'k' .. ARGV[1])
-  redis.call('HSET', KEYS[1], 's', kind .. ' ' .. last .. ' ' .. used .. ' ' ..
-    (used == 0 and '0 0 -' or bounds) .. ' ' .. (mode == 'w' and '0' or rest))
+  local state = kind .. ' ' .. last .. ' ' .. used .. ' ' ..
+    (used == 0 and '0 0 -' or bounds) .. ' ' .. (mode == 'w' and '0' or rest)
+  if type(redis.pcall('HSET', KEYS[1], 's', state)) == 'table' then
+    -- A full server accepts it after a command that needs no memory; or the user has no right.
+    redis.call('HDEL', KEYS[1], '')
+    redis.call('HSET', KEYS[1], 's', state)
+  end
+  local done = redis.pcall('HDEL', KEYS[1], 'k' .. ARGV[1])
+  if type(done) == 'table' then                    -- the user has no right to it
+    redis.call('HSET', KEYS[1], 's', value)
+    return done
+  end
   return 1
 end
 --@include share_load

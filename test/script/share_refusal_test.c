@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "mode.h"
 #include "server.h"
 #include "share_story.h"
 
@@ -128,6 +129,41 @@ TEST(who_may_not_publish_still_lets_in)
   assert_string_equal(test_server_command(world_server(w), "ACL SETUSER default +publish"), "OK");
   assert_string_equal(world_messages(w, BERT), "");
   assert_int_equal(share_ask(w, BERT, 'r', 1, 1).outcome, ACQUIRE_AGAIN);
+}
+
+/* ---- no right to a command ---- */
+
+static void acl(const char *sign, const char *command)
+{
+  assert_string_equal(test_server_command(world_server(w), "ACL SETUSER %s %s%s", mode_user(), sign,
+                                          command), "OK");
+}
+
+/* Units that no holder has would never be free again. Each look compares both. */
+TEST(a_release_without_one_of_its_rights_loses_no_unit)
+{
+  static const char *const commands[] = { "hset", "hdel", "hmget" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+    for (int waiters = 0; waiters < 2; waiters++) {
+      acquire_answer a;
+
+      world_clear(w);
+      world_listen(w, BERT);
+      a = share_ask(w, ANNA, 'w', 1, 1);
+      if (waiters > 0)
+        share_ask(w, BERT, 'w', 1, 1);
+      acl("-", commands[i]);
+      (void)share_release_error(w, ANNA, &a.lease);
+      (void)share_cancel_error(w, ANNA, 1);
+      acl("+", commands[i]);
+      assert_int_equal(share_inspect(w).used, 1);
+      (void)share_release(w, ANNA, &a.lease, 0);
+      if (waiters > 0)
+        a = share_ask(w, BERT, 'w', 1, 1);
+      (void)share_release(w, waiters > 0 ? BERT : ANNA, &a.lease, 0);
+      assert_int_equal(share_inspect(w).used, 0);
+    }
 }
 
 /* ---- tokens ---- */

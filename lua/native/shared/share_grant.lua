@@ -47,11 +47,18 @@ local function share_state(share)
 end
 local function share_save(share)
   local gone, set = share.gone, share.set
+  -- Units must not be lost with the holder: a user without the right to the later write is refused
+  -- by one that changes nothing. A full server refuses it, too, and accepts the later one.
+  local done = #gone > 0 and redis.pcall('HSET', share.key, 's', share.value)
+  if type(done) == 'table' and not string.find(done.err, 'OOM', 1, true) then
+    redis.call('HSET', share.key, 's', share.value)
+  end
   for i = 1, #gone, 1000 do
     redis.call('HDEL', share.key, unpack(gone, i, math.min(i + 999, #gone)))
   end
   if #gone > 0 or #set > 0 then
-    share_put(share, 's', share_state(share))
+    share.value = share_state(share)
+    share_put(share, 's', share.value)
     redis.call('HSET', share.key, unpack(set))
   elseif share.has_looked then
     redis.pcall('HSET', share.key, 's', share_state(share))
