@@ -20,6 +20,9 @@ local key = KEYS[1]
 --@include permits_free
 local kind = redis.call('TYPE', key).ok
 if kind == 'string' then
+  if redis.call('ZSCORE', KEYS[5], ARGV[6]) then
+    permits_may_free(key)
+  end
   local gone = redis.call('ZREM', KEYS[5], ARGV[6])
   permits_free(key, gone, ARGV[2], ARGV[5])
   return gone == 1 and 1 or 2

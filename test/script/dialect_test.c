@@ -360,6 +360,23 @@ TEST_WITH(permits_that_cannot_be_noted_are_not_taken, stage_clear, NULL)
   assert_string_equal(run("ACL SETUSER %s +zadd +set", mode_user()), "OK");
 }
 
+/* The right to count permits is missing, and that to remove their holder is not. */
+TEST_WITH(permits_that_cannot_be_counted_stay_with_their_holder, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  share_ending e = { .name = NAME, .name_size = strlen(NAME), .lease = lease_of(&anna, 1),
+                     .units = 2, .ttl_ms = TTL_MS };
+
+  sets(anna, 3);
+  assert_int_equal(shares(anna, 1, 'p', 2, false).outcome, ACQUIRE_GRANTED);
+  assert_string_equal(run("ACL SETUSER %s -incrby", mode_user()), "OK");
+  assert_true(RENDERED(anna.dialect->share_release, &anna, world_buffer(w), true, &e));
+  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+  assert_string_equal(run("ACL SETUSER %s +incrby", mode_user()), "OK");
+  assert_int_equal(ends(anna, 1, 'p', 2).outcome, RELEASE_DONE);
+  assert_string_equal(run("GET " NAME), "3");
+}
+
 TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)
 {
   sets(redisson(ANNA), 3);

@@ -5,6 +5,9 @@
 -- still its own, and the number of receivers.
 local function permits_end(key, timeout, first, units, now_ms, publish, channel)
   local deadline = redis.call('ZSCORE', timeout, first)
+  if deadline then
+    permits_may_free(key)
+  end
   local done, removed, most = 0, 0, units > 0 and units or permits_most
   repeat
     local count = math.min(permits_step, most - done)
