@@ -377,6 +377,22 @@ TEST_WITH(permits_that_cannot_be_counted_stay_with_their_holder, stage_clear, NU
   assert_string_equal(run("GET " NAME), "3");
 }
 
+TEST_WITH(permits_of_the_dead_that_cannot_be_counted_stay_theirs, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  share_call c = { .name = NAME, .name_size = strlen(NAME), .ask = 1, .mode = 'p', .units = 1,
+                   .ttl_ms = TTL_MS };
+
+  sets(anna, 3);
+  (void)run("DECRBY " NAME " 2");
+  (void)run("ZADD {x}:timeout 1 one 2 two");
+  assert_string_equal(run("ACL SETUSER %s -incrby", mode_user()), "OK");
+  assert_true(RENDERED(anna.dialect->share_acquire, &anna, world_buffer(w), true, &c));
+  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+  assert_string_equal(run("ACL SETUSER %s +incrby", mode_user()), "OK");
+  assert_int_equal(shares(anna, 2, 'p', 3, false).outcome, ACQUIRE_GRANTED);
+}
+
 TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)
 {
   sets(redisson(ANNA), 3);
