@@ -15,6 +15,13 @@ end
 if not left then
   return answer('-1')
 end
+-- It would count again: what the user may not do after it is refused before, by writes that
+-- change nothing.
+if id or least or left - ARGV[2] <= 0 then
+  note('v', least or left)
+end
+redis.call('SET', KEYS[3], '', 'XX')
+redis.call('DEL', KEYS[3])
 left = redis.call('DECRBY', KEYS[1], ARGV[2])
 if left <= 0 then
   left = '0'

@@ -11,6 +11,7 @@
 #include <hiredis/hiredis.h>
 
 #include "dialect/native/latch.h"
+#include "mode.h"
 #include "server.h"
 #include "stage.h"
 #include "rendered.h"
@@ -435,6 +436,29 @@ TEST(all_that_lies_beside_has_its_end)
        key = strtok_r(NULL, "[], ", &save))
     if (run_integer("PTTL %s", key) <= 0)
       fail_msg("%s has no end", key);
+}
+
+/* ---- without a right ---- */
+
+/* Otherwise a program that repeats its call counts again, and waiters go on too early. */
+TEST(a_count_without_one_of_its_rights_is_not_counted)
+{
+  static const char *const commands[] = { "set", "hset", "decrby", "del", "pexpire" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+    for (int count = 1; count <= 2; count++) {
+      latch_call c = call_of(1, "anna");
+      bool is_refused;
+
+      run("FLUSHALL");
+      arm(count);
+      run("ACL SETUSER %s -%s", mode_user(), commands[i]);
+      assert_true(RENDERED(native_latch_down, world_native(w, ANNA), world_buffer(w), false, &c));
+      is_refused = resp_root(stage_send())->kind == RESP_ERROR;
+      run("ACL SETUSER %s +%s", mode_user(), commands[i]);
+      assert_int_equal(look().left, is_refused ? count : count - 1);
+      assert_int_equal(down(ANNA, "anna"), count - 1);
+    }
 }
 
 RUN_STAGE(stage_start, stage_stop, begin, end)
