@@ -238,8 +238,8 @@ static dibs_status page_ask(client_record *c, history_walk *w, size_t route)
   request_init(&command, &c->memory);
   (void)request_command(&command, words, 6);
   status = question_run_by(c, &q, &command,
-                           (sync_op){ .give_up_at = w->until, .is_pinned = route != SIZE_MAX,
-                                      .server = route });
+                           (sync_op){ .give_up_at = w->until, .is_brief = route != SIZE_MAX,
+                                      .is_pinned = route != SIZE_MAX, .server = route });
   if (status == DIBS_OK)
     w->until = client_give_up_at(c);
   if (status == DIBS_OK && !page_add(w, route != SIZE_MAX, q.reply))

@@ -23,6 +23,8 @@ typedef struct walk {
   void *data;
   size_t route;
   list_kind kind;
+  uint32_t walked;                   /* servers of a quorum, as bits */
+  bool is_brief;                     /* one that refuses for now is left out */
   char cursor[CURSOR_SIZE];
   bool must_stop;
   shown_name *shown;                 /* of a quorum */
@@ -91,8 +93,8 @@ static dibs_status page_ask(walk *w, question *q)
   request_init(&command, &w->client->memory);
   (void)request_command(&command, words, count);
   w->last = question_run_by(w->client, q, &command,
-                            (sync_op){ .give_up_at = limit_of(w), .is_pinned = true,
-                                       .server = w->route });
+                            (sync_op){ .give_up_at = limit_of(w), .is_brief = w->is_brief,
+                                       .is_pinned = true, .server = w->route });
   request_deinit(&command);
   return question_read_only(w->last);
 }
@@ -258,10 +260,14 @@ static dibs_status page_walk(walk *w)
   return status;
 }
 
-/* majority_answers() has just waited for it: another wait would take the time of the others. */
-static bool is_silent(const client_record *c, size_t route)
+/* majority_answers() has just waited for a silent one: another wait would take the time of the
+ * others. */
+static bool is_left_out(const walk *w, size_t route)
 {
-  return c->servers.kind == DEPLOYMENT_QUORUM && (c->missing_reported >> route & 1) != 0;
+  const client_record *c = w->client;
+
+  return c->servers.kind == DEPLOYMENT_QUORUM &&
+         ((c->missing_reported | w->walked) >> route & 1) != 0;
 }
 
 /* Cluster: every node that serves slots stores a part; a quorum: of any majority of its servers one
@@ -274,7 +280,7 @@ static bool route_next(walk *w, size_t from)
   if (client_enter(c, false) != DIBS_OK)
     return false;
   for (w->route = from; !is_one && w->route < engine_route_count(drive_engine(c->drive));)
-    if (engine_route_serves(drive_engine(c->drive), w->route) && !is_silent(c, w->route))
+    if (engine_route_serves(drive_engine(c->drive), w->route) && !is_left_out(w, w->route))
       is_one = true;
     else
       w->route++;
@@ -392,21 +398,44 @@ static dibs_status slots_check(walk *w)
                             "the Cluster serves %zu of its 16384 slots", count);
 }
 
-/* A server that was restarted empty lacks names that the others have. */
+/* Without it the fault of another server would replace the reason. */
+static bool has_time(const walk *w)
+{
+  return w->last == DIBS_OK || instant_before(drive_now(), w->until);
+}
+
+/* Asks servers until `*missing` is 0. Returns the last fault; without one the given one. */
+static dibs_status servers_walk(walk *w, size_t *missing, dibs_status fault)
+{
+  bool is_more = route_next(w, 0);
+
+  while (is_more && !w->must_stop && *missing > 0 && has_time(w)) {
+    dibs_status status = route_walk(w);
+
+    if (status == DIBS_OK) {
+      w->walked |= (uint32_t)1 << w->route;
+      --*missing;
+    } else {
+      fault = status;
+    }
+    is_more = route_next(w, w->route + 1);
+  }
+  return fault;
+}
+
+/* A server that was restarted empty lacks names that the others have. One that refuses for now is
+ * waited for if there is no majority without it. */
 static dibs_status quorum_walk(walk *w)
 {
   size_t missing = w->client->servers.seed_count / 2 + 1;
-  dibs_status status = majority_answers(w), fault = status;
-  bool is_more = status == DIBS_OK && route_next(w, 0);
+  dibs_status fault = majority_answers(w);
 
-  while (is_more && !w->must_stop && missing > 0) {
-    status = route_walk(w);
-    if (status == DIBS_OK)
-      missing--;
-    else
-      fault = status;
-    is_more = route_next(w, w->route + 1);
-  }
+  if (fault != DIBS_OK)
+    return fault;
+  w->is_brief = true;
+  fault = servers_walk(w, &missing, DIBS_OK);
+  w->is_brief = false;
+  fault = servers_walk(w, &missing, fault);
   if (missing == 0 || w->must_stop)
     return DIBS_OK;
   if (fault != DIBS_OK)

@@ -22,6 +22,7 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
   e->connects++;
   switch (c->purpose) {
   case FOR_COMMANDS:
+    s->refused_at = (instant){ 0 };
     lock_server_time(s->locks, s->route, event->server_us, event->sent_at, now);
     lock_link_up(s->locks, s->route, now);
     observe_link_up(e, s, now);
@@ -103,8 +104,10 @@ static void farewell_answered(engine *e, server *s)
 
 static void answered(engine *e, connection *c, const link_event *event, instant now)
 {
-  if (c->purpose == FOR_COMMANDS)
+  if (c->purpose == FOR_COMMANDS) {
     fleet_round_trip(e->fleet, instant_since(now, event->sent_at));
+    server_answered(c->server, resp_root(event->reply), now);
+  }
   if (c->purpose == FOR_SCOUT) {
     topology_probe_answer(e, c, event->reply, now);
     resp_reply_free(event->reply);

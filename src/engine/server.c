@@ -275,17 +275,33 @@ void server_decided(engine *e, server *s, instant now)
   observe_be_patient(e);
 }
 
+void server_answered(server *s, const resp_node *reply, instant now)
+{
+  resp_fault fault = reply->kind == RESP_ERROR ? resp_fault_of(reply->bytes, reply->size)
+                                               : RESP_FAULT_OTHER;
+
+  s->refused_at = fault == RESP_FAULT_LATER || fault == RESP_FAULT_NO_PRIMARY ? now
+                                                                              : (instant){ 0 };
+}
+
+/* Of several that can be asked, the one whose refusal is the oldest: a quorum does not wait for one
+ * that is BUSY. */
 server *server_of_command(const engine *e, const request *command)
 {
+  server *found = NULL;
   const char *key;
   size_t size;
 
   if (e->topology.slots != NULL && request_key(command, &key, &size))
     return server_of_key(e, key, size);
-  for (size_t i = 0; i < e->server_count; i++)
-    if (server_is_ready(e->servers[i]))
-      return e->servers[i];
-  return e->server_count > 0 ? e->servers[0] : NULL;
+  for (size_t i = 0; i < e->server_count; i++) {
+    server *s = e->servers[i];
+
+    if (server_is_ready(s) &&
+        (found == NULL || instant_before(s->refused_at, found->refused_at)))
+      found = s;
+  }
+  return found != NULL || e->server_count == 0 ? found : e->servers[0];
 }
 
 /* ---- after every input ---- */

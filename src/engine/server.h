@@ -21,6 +21,7 @@ struct server {
   instant announce_again_at;
   bool farewell_was_sent;
   bool was_decided;         /* it has answered a request for a lock */
+  instant refused_at;       /* its last reply was BUSY or the like; 0: it was not */
   link_report report;
   bool refusal_is_reported; /* of a channel of observations */
 };
@@ -33,6 +34,8 @@ server *server_get(engine *e, const server_url *url); /* creates it; Cluster; NU
 void server_move(engine *e, server *s, const server_url *url, instant now);
 server *server_of_key(const engine *e, const char *key, size_t size);   /* NULL: unknown */
 server *server_of_command(const engine *e, const request *command);      /* NULL: unknown */
+/* It has answered any request: whether it refuses all of them for now. */
+void server_answered(server *s, const resp_node *reply, instant now);
 bool server_is_ready(const server *s);                /* NULL: false */
 const server *server_any_ready(const engine *e);
 void server_advance(engine *e, server *s, instant now);  /* connects, sends */

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* A quorum of which one server answers BUSY or LOADING: what reads names, clients and history goes
+ * on at once with the others, also if the server begins to refuse in the middle of a call. */
+#include "tests.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <dibs/sim.h>
+
+#include "expect.h"
+
+#define URL "redis://s1 redis://s2 redis://s3"
+
+enum { SERVERS = 3, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000, SOON_MS = 100 };
+
+static dibs_sim *sim;
+
+static struct {
+  dibs_sim_fault_kind kind;
+  int first, count;                /* the servers that refuse */
+  int64_t ms;                      /* for so long */
+  void (*call)(dibs_client *c);
+} play;
+
+static int64_t now_ms(void)
+{
+  return dibs_sim_now_us(dibs_sim_current()) / 1000;
+}
+
+static void refuse(void)
+{
+  for (int i = 0; i < play.count; i++) {
+    dibs_sim_fault fault = { .kind = play.kind, .ms = play.ms,
+                             .server = (play.first + i) % SERVERS + 1 };
+
+    EXPECT(dibs_sim_inject(dibs_sim_current(), &fault) == DIBS_OK);
+  }
+  dibs_sim_sleep_ms(1);
+}
+
+static const char *reason(void)
+{
+  return play.kind == DIBS_SIM_SERVER_BUSY ? "BUSY" : "LOADING";
+}
+
+/* ---- the calls ---- */
+
+static void expect_ok(dibs_client *c, dibs_status status)
+{
+  dibs_error error = DIBS_ERROR_INIT;
+
+  if (status == DIBS_OK)
+    return;
+  (void)dibs_client_error(c, 0, &error);
+  dibs_sim_flaw("%s: %s", dibs_status_name(status), error.text);
+}
+
+static bool count_one(const dibs_inspection *in, void *count)
+{
+  EXPECT(!in->is_held || in->holder->host[0] != 0);
+  *(int *)count += in->is_held;
+  return true;
+}
+
+/* With the first name a server begins to refuse. */
+static bool refuse_and_count(const dibs_inspection *in, void *count)
+{
+  if (*(int *)count == 0)
+    refuse();
+  return count_one(in, count);
+}
+
+static bool count_name(dibs_family family, const char *name, size_t size, void *count)
+{
+  (void)family;
+  (void)size;
+  *(int *)count += name[0] == 'n';
+  return true;
+}
+
+static void inspect(dibs_client *c)
+{
+  dibs_inspection *in = NULL;
+
+  expect_ok(c, dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in));
+  EXPECT(in != NULL && in->is_held && in->holder->host[0] != 0);
+  in = dibs_inspection_free(in);
+}
+
+static void list(dibs_client *c)
+{
+  int count = 0;
+
+  expect_ok(c, dibs_list(c, NULL, count_one, &count));
+  EXPECT(count == NAMES);
+}
+
+static void list_names(dibs_client *c)
+{
+  int count = 0;
+
+  expect_ok(c, dibs_list_names(c, DIBS_FAMILY_LOCK, NULL, count_name, &count));
+  EXPECT(count == NAMES);
+}
+
+static void fleet(dibs_client *c)
+{
+  dibs_fleet *f = NULL;
+
+  expect_ok(c, dibs_fleet_read(c, &f));
+  EXPECT(f != NULL && f->clients == 1);
+  f = dibs_fleet_free(f);
+}
+
+static void history(dibs_client *c)
+{
+  dibs_history *h = NULL;
+
+  expect_ok(c, dibs_history_read(c, NULL, &h));
+  EXPECT(h != NULL && h->count == 1);
+  h = dibs_history_free(h);
+}
+
+static void ping(dibs_client *c)
+{
+  expect_ok(c, dibs_ping(c, 0, NULL));
+}
+
+/* ---- the programs ---- */
+
+static void holds(void *data)
+{
+  dibs_client *c = NULL;
+  dibs_hold *hold = NULL;
+
+  (void)data;
+  EXPECT(dibs_open(URL, NULL, &c, NULL) == DIBS_OK);
+  EXPECT(dibs_lock(c, "ended", NULL, &hold) == DIBS_OK);
+  dibs_sim_sleep_ms(1000);
+  EXPECT(dibs_release(hold) == DIBS_OK);
+  for (int i = 0; i < NAMES; i++) {
+    char name[8];
+
+    (void)snprintf(name, sizeof(name), "n%d", i);
+    EXPECT(dibs_lock(c, name, NULL, &hold) == DIBS_OK);
+  }
+  dibs_sim_sleep_ms(WORLD_MS / 2);
+  c = dibs_close(c);
+}
+
+static dibs_client *open_connected(void)
+{
+  dibs_client *c = NULL;
+
+  dibs_sim_sleep_ms(20000);                    /* all is reported */
+  EXPECT(dibs_open(URL, NULL, &c, NULL) == DIBS_OK);
+  inspect(c);
+  dibs_sim_sleep_ms(1000);
+  return c;
+}
+
+static void reads(void *data)
+{
+  dibs_client *c = open_connected();
+  int64_t began;
+
+  (void)data;
+  play.call(c);                                /* as always */
+  refuse();
+  began = now_ms();
+  play.call(c);
+  EXPECT(now_ms() - began <= SOON_MS);
+  c = dibs_close(c);
+}
+
+static void lists(void *data)
+{
+  dibs_client *c = open_connected();
+  int64_t began = now_ms();
+  int count = 0;
+
+  (void)data;
+  expect_ok(c, dibs_list(c, NULL, refuse_and_count, &count));
+  EXPECT(count == NAMES);
+  EXPECT(now_ms() - began <= SOON_MS);
+  c = dibs_close(c);
+}
+
+static bool refuse_and_count_name(dibs_family family, const char *name, size_t size, void *count)
+{
+  if (*(int *)count == 0)
+    refuse();
+  return count_name(family, name, size, count);
+}
+
+static void lists_names(void *data)
+{
+  dibs_client *c = open_connected();
+  int64_t began = now_ms();
+  int count = 0;
+
+  (void)data;
+  expect_ok(c, dibs_list_names(c, DIBS_FAMILY_LOCK, "n*", refuse_and_count_name, &count));
+  EXPECT(count == NAMES);
+  EXPECT(now_ms() - began <= SOON_MS);
+  c = dibs_close(c);
+}
+
+/* A part was read before, and is not told twice. */
+static void lists_names_later(void *data)
+{
+  dibs_client *c = open_connected();
+  int64_t began = now_ms();
+  int count = 0;
+
+  (void)data;
+  expect_ok(c, dibs_list_names(c, DIBS_FAMILY_LOCK, "n*", refuse_and_count_name, &count));
+  EXPECT(count == NAMES);
+  EXPECT(now_ms() - began >= play.ms);
+  c = dibs_close(c);
+}
+
+static void lists_too_little(void *data)
+{
+  dibs_client *c = open_connected();
+  dibs_error error = DIBS_ERROR_INIT;
+  int count = 0;
+
+  (void)data;
+  EXPECT(dibs_list_names(c, DIBS_FAMILY_LOCK, "n*", refuse_and_count_name, &count) < 0);
+  EXPECT(dibs_client_error(c, 0, &error) == DIBS_OK);
+  if (strstr(error.text, reason()) == NULL)
+    dibs_sim_flaw("%s: %s", dibs_status_name(error.status), error.text);
+  c = dibs_close(c);
+}
+
+static int setup(void **state)
+{
+  (void)state;
+  play.ms = REFUSES_MS;
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  sim = dibs_sim_free(sim);
+  return 0;
+}
+
+static void played(void (*program)(void *data), int refusing)
+{
+  static const dibs_sim_fault_kind kinds[] = { DIBS_SIM_SERVER_BUSY, DIBS_SIM_SERVER_LOADING };
+
+  for (size_t k = 0; k < 2; k++)
+    for (int first = 0; first < SERVERS; first++) {
+      dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+      o.servers = SERVERS;
+      play.kind = kinds[k];
+      play.first = first;
+      play.count = refusing;
+      sim = dibs_sim_new(&o);
+      assert_int_equal(dibs_sim_start(sim, "holds", holds, NULL), 1);
+      assert_int_equal(dibs_sim_start(sim, "reads", program, NULL), 2);
+      assert_true(dibs_sim_run(sim, WORLD_MS));
+      if (dibs_sim_first_flaw(sim) != NULL)
+        fail_msg("%s, server %d: %s", k == 0 ? "BUSY" : "LOADING", first,
+                 dibs_sim_first_flaw(sim));
+      sim = dibs_sim_free(sim);
+    }
+}
+
+TEST(one_server_that_refuses_does_not_delay_an_inspection)
+{
+  play.call = inspect;
+  played(reads, 1);
+}
+
+TEST(one_server_that_refuses_does_not_delay_a_list)
+{
+  play.call = list;
+  played(reads, 1);
+}
+
+TEST(one_server_that_refuses_does_not_delay_a_list_of_names)
+{
+  play.call = list_names;
+  played(reads, 1);
+}
+
+TEST(one_server_that_refuses_does_not_delay_a_reading_of_the_fleet)
+{
+  play.call = fleet;
+  played(reads, 1);
+}
+
+TEST(one_server_that_refuses_does_not_delay_a_reading_of_the_history)
+{
+  play.call = history;
+  played(reads, 1);
+}
+
+TEST(one_server_that_refuses_does_not_delay_a_ping)
+{
+  play.call = ping;
+  played(reads, 1);
+}
+
+TEST(one_that_begins_to_refuse_ends_no_list)
+{
+  played(lists, 1);
+}
+
+TEST(one_that_begins_to_refuse_ends_no_list_of_names)
+{
+  played(lists_names, 1);
+}
+
+TEST(a_majority_that_begins_to_refuse_ends_it_with_its_reason)
+{
+  played(lists_too_little, SERVERS);
+}
+
+TEST(a_list_of_names_waits_for_a_majority)
+{
+  play.ms = 2000;
+  played(lists_names_later, SERVERS);
+}
+
+RUN_TESTS_EACH(NULL, NULL, setup, teardown)
