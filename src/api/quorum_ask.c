@@ -7,6 +7,8 @@
 
 #include "topo/topo.h"
 
+#define REASON_MAX 104             /* shown of what is known about a server */
+
 /* Sends to servers that have not answered. Returns the number of replies. Mutex held. */
 static size_t ask_missing(client_record *c, const request *k, question *qs, size_t count,
                           bool is_brief, instant until)
@@ -33,21 +35,29 @@ static bool is_silence(dibs_status status)
   return status == DIBS_ERR_UNREACHABLE || status == DIBS_UNKNOWN;
 }
 
-/* Returns them as bits. */
+/* With what is known of each, such as BUSY. Returns them as bits. */
 static uint32_t missing_add(client_record *c, const question *qs, size_t count, text *out)
 {
   uint32_t missing = 0;
 
   for (size_t i = 0; i < count; i++) {
     const server_url *url = engine_route_url(drive_engine(c->drive), i);
-    char bytes[128];
+    dibs_error room = DIBS_ERROR_INIT;
+    char bytes[128] = "";
     text shown = text_over(bytes, sizeof(bytes));
+    const char *why;
 
     if (qs[i].reply != NULL)
       continue;
     if (url != NULL)
       server_url_show(url, &shown);
     text_format(out, "%s%s", missing == 0 ? "" : ", ", bytes);
+    why = outcome_error(&qs[i].end, &room)->text;
+    if (why[0] != 0) {
+      text_add(out, " (");
+      text_add_bytes(out, why, strnlen(why, REASON_MAX));
+      text_add(out, ")");
+    }
     missing |= (uint32_t)1 << i;
   }
   return missing;

@@ -236,6 +236,24 @@ static void lists_too_little(void *data)
   c = dibs_close(c);
 }
 
+static void is_refused(void *data)
+{
+  dibs_client *c = open_connected();
+  dibs_inspection *in = NULL;
+  dibs_error error = DIBS_ERROR_INIT;
+  int count = 0;
+
+  (void)data;
+  refuse();
+  EXPECT(dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in) == DIBS_ERR_UNREACHABLE);
+  EXPECT(dibs_client_error(c, 0, &error) == DIBS_OK);
+  EXPECT(strstr(error.text, reason()) != NULL);
+  EXPECT(in == NULL);
+  EXPECT(dibs_list(c, NULL, count_one, &count) == DIBS_ERR_UNREACHABLE);
+  EXPECT(count == 0);
+  c = dibs_close(c);
+}
+
 static int setup(void **state)
 {
   (void)state;
@@ -328,6 +346,11 @@ TEST(a_list_of_names_waits_for_a_majority)
 {
   play.ms = 2000;
   played(lists_names_later, SERVERS);
+}
+
+TEST(a_majority_that_refuses_is_an_error_with_its_reason)
+{
+  played(is_refused, 2);
 }
 
 RUN_TESTS_EACH(NULL, NULL, setup, teardown)
