@@ -47,5 +47,6 @@ dibs_status client_learn_time(client_record *c, const void *name, size_t size, i
   status = question_run_by(c, &q, &time, how);
   question_deinit(&q);
   request_deinit(&time);
-  return how.is_pinned && status == DIBS_ERR_UNREACHABLE ? DIBS_OK : status;
+  return how.is_pinned && status == DIBS_ERR_UNREACHABLE && instant_before(drive_now(), until)
+           ? DIBS_OK : status;
 }

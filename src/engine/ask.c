@@ -273,7 +273,7 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
     /* It was not executed: it waits until the primary is found. */
     ask_keep(a, DIBS_ERR_READ_ONLY, error->bytes);
   } else if (fault != RESP_FAULT_READ_ONLY && fault != RESP_FAULT_NO_SCRIPT &&
-             resp_fault_passes(fault) && !is_brief(a)) {
+             resp_fault_passes(fault) && !(is_brief(a) && e->topology.slots == NULL)) {
     ask_keep(a, resp_fault_status(fault), error->bytes);
     a->try_at = instant_add(now, SPAN_MS(a->attempts < 5 ? 20 << a->attempts : 500));
     a->attempts++;

@@ -76,7 +76,8 @@ struct sync_op {
   /* Of a row without `every`: */
   bool is_once;                    /* sent again only if the server refused it; UNKNOWN as
                                       soon as its connection ends */
-  bool is_brief;                   /* ends as soon as `server` cannot be asked */
+  bool is_brief;                   /* ends as soon as `server` cannot be asked; in a Cluster it
+                                      waits while that one refuses: no other one has its slots */
   bool is_pinned; size_t server;   /* asks this one of engine_route_count() */
 };
 

@@ -158,12 +158,24 @@ TEST(a_release_by_token_that_grants_to_a_waiter)
 
 typedef struct place { const char *name; int node; } place;
 
+static int refusal_ms;                 /* the nodes answer BUSY for so long */
+
 static void clocks_step(int64_t ms)
 {
   for (int node = 1; node <= 2; node++) {
     dibs_sim_fault step = { .kind = DIBS_SIM_SERVER_WALL_STEP, .ms = ms, .server = node };
 
     EXPECT(dibs_sim_inject(sim, &step) == DIBS_OK);
+  }
+  dibs_sim_sleep_ms(1);
+}
+
+static void nodes_refuse(void)
+{
+  for (int node = 1; node <= 2; node++) {
+    dibs_sim_fault busy = { .kind = DIBS_SIM_SERVER_BUSY, .ms = refusal_ms, .server = node };
+
+    EXPECT(dibs_sim_inject(sim, &busy) == DIBS_OK);
   }
   dibs_sim_sleep_ms(1);
 }
@@ -184,6 +196,8 @@ static void renews_after_a_step(void *data)
   clocks_step(-1000);
   for (int i = 0; i < 2; i++) {
     dibs_sim_sleep_ms(TTL_MS / 4);
+    if (refusal_ms > 0)
+      nodes_refuse();
     EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_OK);
   }
   value = dibs_sim_server_at(sim, at->node, command);
@@ -192,7 +206,24 @@ static void renews_after_a_step(void *data)
   c = dibs_close(c);
 }
 
-TEST(a_renewal_by_token_asks_the_server_of_the_name_for_its_time)
+/* Longer than a call. */
+static void is_refused(void *data)
+{
+  const place *at = data;
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_client *c = NULL;
+
+  EXPECT(dibs_open("redis+cluster://s1,s2", NULL, &c, NULL) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCK(at->name));
+  nodes_refuse();
+  EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_ERR_UNREACHABLE);
+  EXPECT(dibs_client_error(c, 0, &error) == DIBS_OK);
+  if (strncmp(error.text, "BUSY", 4) != 0)
+    dibs_sim_flaw("%s", error.text);
+  c = dibs_close(c);
+}
+
+static void in_cluster(void (*program)(void *))
 {
   static const place places[] = { { "b", 1 }, { "x", 2 } };
 
@@ -201,8 +232,26 @@ TEST(a_renewal_by_token_asks_the_server_of_the_name_for_its_time)
 
     o.seed = 1;
     o.cluster_nodes = 2;
-    play(&o, renews_after_a_step, (void *)(uintptr_t)&places[i], NULL);
+    play(&o, program, (void *)(uintptr_t)&places[i], NULL);
   }
+}
+
+TEST(a_renewal_by_token_asks_the_server_of_the_name_for_its_time)
+{
+  refusal_ms = 0;
+  in_cluster(renews_after_a_step);
+}
+
+TEST(a_renewal_by_token_waits_for_the_time_of_a_server_that_refuses)
+{
+  refusal_ms = 2000;
+  in_cluster(renews_after_a_step);
+}
+
+TEST(a_renewal_by_token_says_that_the_server_refuses)
+{
+  refusal_ms = 60000;
+  in_cluster(is_refused);
 }
 
 RUN_TESTS(NULL, NULL)
