@@ -81,6 +81,12 @@ static bool next_lock_event(engine *e, lock_event *ret)
   return is_one;
 }
 
+/* A replica has refused: no search has ended without a primary yet. */
+static bool is_late(const engine *e, const lock_event *event)
+{
+  return event->was_short && (event->status != DIBS_ERR_READ_ONLY || e->topology.failures == 0);
+}
+
 static bool lock_effect(engine *e, effect *ret)
 {
   lock_event event;
@@ -90,7 +96,7 @@ static bool lock_effect(engine *e, effect *ret)
   *ret = (effect){ .kind = effect_kind_of(event.kind), .context = event.context,
                    .id = event.id, .fence = event.fence, .valid_until = event.valid_until,
                    .depth = event.depth, .units = event.units, .status = event.status,
-                   .is_late = event.was_short, .was_let_go = event.was_let_go,
+                   .is_late = is_late(e, &event), .was_let_go = event.was_let_go,
                    .acknowledged = event.acknowledged,
                    .replicas_wanted = event.replicas_wanted, .has_fsync = event.has_fsync };
   ret->text = event.words;

@@ -128,6 +128,17 @@ static bool has_reason(const route *r)
   return !route_is_usable(r) && (r->down_words[0] != 0 || r->down_why != DIBS_ERR_UNREACHABLE);
 }
 
+/* A replica has refused, and it takes longer to find the primary. */
+static bool is_too_short_to_search(const claim *c, instant now)
+{
+  const lease *l = lease_of_claim(c);
+  const lock_settings *s = &l->table->settings;
+
+  return !s->protocol->is_voter && has_reason(l->route) &&
+         l->route->down_why == DIBS_ERR_READ_ONLY &&
+         instant_since(now, c->asked_at).ns < s->connect_timeout.ns;
+}
+
 /* The ask of this claim may have been executed, and its reply is lost. */
 static bool is_in_doubt(const claim *c)
 {
@@ -143,6 +154,7 @@ static void waiting_is_over(claim *c, instant now)
   const route *r = l->route;
   bool was_sent = is_in_doubt(c);
 
+  c->was_short = is_too_short_to_search(c, now);
   if (has_reason(r))
     claim_fail(c, was_sent ? DIBS_UNKNOWN : r->down_why, r->down_words);
   else if (was_sent)

@@ -86,6 +86,28 @@ TEST_WITH(a_former_primary_makes_a_lock_of_this_machine_as_a_dead_one_does, NULL
   set = test_set_stop(set);
 }
 
+/* A call that ends while the primary is looked for: the refusal says nothing about that one, which
+ * serves others. The search waits a moment for a server that is silent. */
+TEST_WITH(a_former_primary_makes_none_while_the_primary_is_looked_for, NULL, end)
+{
+  struct test_set_options two = { .replicas = 2 };
+  struct test_set *set = test_set_start(&two);
+  dibs_lock_options soon = live_lock_options(TTL_MS, 50);
+  dibs_hold *hold = NULL;
+  dibs_status status;
+
+  open_both(test_set_url(set));
+  live_expect_free(a, "x", LIVE_LONG_MS);
+  (void)test_server_command(test_set_member(set, 1), "REPLICAOF NO ONE");
+  (void)test_server_command(test_set_member(set, 0), "REPLICAOF 127.0.0.1 1");
+  test_server_pause(test_set_member(set, 2));
+  (void)live_lock(b, "x", TTL_MS);
+  status = dibs_lock(a, "x", &soon, &hold);
+  assert_int_not_equal(status, DIBS_OK);
+  test_server_resume(test_set_member(set, 2));
+  set = test_set_stop(set);
+}
+
 /* ---- a quorum ---- */
 
 static int of_quorum(void **state)
