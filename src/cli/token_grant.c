@@ -45,14 +45,16 @@ static void print_json(const acquire_arguments *a, const target *t, const token_
   json_print(object);
 }
 
-/* That what was taken is released is the work of the caller. The output is left as without a fault:
- * this is the one message about it. */
+/* That what was taken is released is the work of the caller. The output is left as without a fault,
+ * also by what --sh writes for a failure: this is the one message about it. */
 static void say_unwritten(const target *t, int error)
 {
   const message_facts facts = { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM",
                                 .name = t->shown };
   char name[600];
 
+  acquire_failed(CODE_INTERNAL);
+  (void)fflush(stdout);
   clearerr(stdout);
   (void)say_fault(&facts, "%s is given back: cannot write to standard output%s%s",
                   printable(t->shown, name, sizeof(name)), error == 0 ? "" : ": ",

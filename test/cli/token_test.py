@@ -215,7 +215,7 @@ def json_has_a_name_that_is_not_utf_8_in_hex():
 
 def a_token_that_cannot_be_printed_is_given_back():
     with open('/dev/full', 'w') as full:
-        for more in ([], ['--json'], ['--for-pid', str(os.getpid())]):
+        for more in ([], ['--json'], ['--sh'], ['--for-pid', str(os.getpid())]):
             process = start('acquire', *more, 'unprinted', stdout=full)
             done = finish(process)
             equal(done.code, 70)
