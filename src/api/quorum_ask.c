@@ -7,7 +7,8 @@
 
 #include "topo/topo.h"
 
-#define REASON_MAX 104             /* shown of what is known about a server */
+#define REASONS_MAX 208            /* shown of what is known about servers: all are named */
+#define REASON_MAX 104             /* about one of them */
 
 /* Sends to servers that have not answered. Returns the number of replies. Mutex held. */
 static size_t ask_missing(client_record *c, const request *k, question *qs, size_t count,
@@ -36,8 +37,10 @@ static bool is_silence(dibs_status status)
 }
 
 /* With what is known of each, such as BUSY. Returns them as bits. */
-static uint32_t missing_add(client_record *c, const question *qs, size_t count, text *out)
+static uint32_t missing_add(client_record *c, const question *qs, size_t count, size_t silent,
+                            text *out)
 {
+  size_t most = silent > 1 ? REASONS_MAX / silent : REASON_MAX;
   uint32_t missing = 0;
 
   for (size_t i = 0; i < count; i++) {
@@ -55,7 +58,7 @@ static uint32_t missing_add(client_record *c, const question *qs, size_t count, 
     why = outcome_error(&qs[i].end, &room)->text;
     if (why[0] != 0) {
       text_add(out, " (");
-      text_add_bytes(out, why, strnlen(why, REASON_MAX));
+      text_add_bytes(out, why, strnlen(why, most));
       text_add(out, ")");
     }
     missing |= (uint32_t)1 << i;
@@ -84,7 +87,7 @@ static dibs_status judge(client_record *c, const question *qs, size_t count, siz
   uint32_t missing;
 
   text_format(&words, "%zu of %zu servers did not answer: ", count - answered, count);
-  missing = missing_add(c, qs, count, &words);
+  missing = missing_add(c, qs, count, count - answered, &words);
   if (answered > count / 2) {
     if (missing != 0 && missing != c->missing_reported)
       client_event(c, DIBS_EVENT_WARNING, "", bytes);

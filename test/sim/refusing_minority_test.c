@@ -12,8 +12,11 @@
 #include "expect.h"
 
 #define URL "redis://s1 redis://s2 redis://s3"
+#define URL_OF_MANY URL " redis://s4 redis://s5 redis://s6 redis://s7 redis://s8 redis://s9 " \
+  "redis://s10 redis://s11 redis://s12 redis://s13 redis://s14 redis://s15"
 
-enum { SERVERS = 3, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000, SOON_MS = 100 };
+enum { SERVERS = 3, MANY_SERVERS = 15, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000,
+       SOON_MS = 100 };
 
 static dibs_sim *sim;
 
@@ -254,6 +257,35 @@ static void is_refused(void *data)
   c = dibs_close(c);
 }
 
+/* The reasons leave room for each name. */
+static void is_refused_by_many(void *data)
+{
+  dibs_client *c = NULL;
+  dibs_inspection *in = NULL;
+  dibs_error error = DIBS_ERROR_INIT;
+
+  (void)data;
+  EXPECT(dibs_open(URL_OF_MANY, NULL, &c, NULL) == DIBS_OK);
+  EXPECT(dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in) == DIBS_OK);
+  in = dibs_inspection_free(in);
+  for (int i = MANY_SERVERS / 2; i < MANY_SERVERS; i++) {
+    dibs_sim_fault fault = { .kind = DIBS_SIM_SERVER_BUSY, .ms = REFUSES_MS, .server = i + 1 };
+
+    EXPECT(dibs_sim_inject(dibs_sim_current(), &fault) == DIBS_OK);
+  }
+  dibs_sim_sleep_ms(1);
+  EXPECT(dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in) == DIBS_ERR_UNREACHABLE);
+  EXPECT(dibs_client_error(c, 0, &error) == DIBS_OK);
+  for (int i = MANY_SERVERS / 2; i < MANY_SERVERS; i++) {
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "s%d:6379/0 (BUSY", i + 1);
+    if (strstr(error.text, name) == NULL)
+      dibs_sim_flaw("no %s: %s", name, error.text);
+  }
+  c = dibs_close(c);
+}
+
 static int setup(void **state)
 {
   (void)state;
@@ -351,6 +383,18 @@ TEST(a_list_of_names_waits_for_a_majority)
 TEST(a_majority_that_refuses_is_an_error_with_its_reason)
 {
   played(is_refused, 2);
+}
+
+TEST(each_server_of_many_that_refuses_is_named)
+{
+  dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+  o.servers = MANY_SERVERS;
+  sim = dibs_sim_new(&o);
+  assert_int_equal(dibs_sim_start(sim, "reads", is_refused_by_many, NULL), 1);
+  assert_true(dibs_sim_run(sim, WORLD_MS));
+  if (dibs_sim_first_flaw(sim) != NULL)
+    fail_msg("%s", dibs_sim_first_flaw(sim));
 }
 
 RUN_TESTS_EACH(NULL, NULL, setup, teardown)
