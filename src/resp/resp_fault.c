@@ -6,6 +6,7 @@
  *   6.x  ERR Error running script (call to f_<sha>): @user_script:12: WRONGTYPE Operation...
  *        ERR Error running script (call to f_<sha>): @user_script:12: -OOM command not...
  *   7.x  WRONGTYPE Operation ... script: <sha>, on @user_script:12.
+ *        ERR ACL failure in script: User ... script: <sha>, on @user_script:12.
  *        ERR Error running script ... script: <sha>, on @user_script:12. */
 #include "resp/resp.h"
 
@@ -112,6 +113,9 @@ resp_fault resp_fault_of(const char *bytes, size_t size)
     return fault;
   if (is_unknown_command(bytes, size))
     return RESP_FAULT_NO_COMMAND;
+  /* From Redis 7.2 and Valkey 7.2 on, with the name of the user, which may be any word. */
+  if (resp_error_has(bytes, size, "ACL failure in script: "))
+    return RESP_FAULT_DENIED;
   if (resp_error_has(bytes, size, "user_script") || resp_error_has(bytes, size, "script:"))
     fault = fault_inside(bytes, size);
   for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)

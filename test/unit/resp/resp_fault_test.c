@@ -83,6 +83,14 @@ TEST(errors_inside_scripts_are_seen_through)
       "of the keys mentioned in the command arguments script: " SHA, RESP_FAULT_DENIED },
     { "NOPERM ACL failure in script: User alice has no permissions to run the 'set' command "
       "script: " SHA ", on @user_script:1.", RESP_FAULT_DENIED },
+    { "ERR ACL failure in script: User alice has no permissions to run the 'hset' command "
+      "script: " SHA ", on @user_script:1.", RESP_FAULT_DENIED },
+    { "ERR ACL failure in script: User alice has no permissions to run the 'hset' command",
+      RESP_FAULT_DENIED },
+    { "ERR ACL failure in script: No permissions to access a key script: " SHA
+      ", on @user_script:1.", RESP_FAULT_DENIED },
+    { "ERR ACL failure in script: User BUSY has no permissions to run the 'hset' command "
+      "script: " SHA ", on @user_script:1.", RESP_FAULT_DENIED },
     { "ERR Script attempted to execute a write command while the cluster is down and readonly "
       "script: " SHA ", on @user_script:1.", RESP_FAULT_NO_SLOT },
     { "ERR Error running script (call to f_" SHA "): @user_script:1: @user_script: 1: Lua script "
