@@ -31,6 +31,7 @@ else
     return 1
   end
   if mine or kind == 'u' then
+    permits_may_free(key)
     redis.call('DEL', KEYS[5])
     is_done, heard = true, permits_free(key, tonumber(mine or units), ARGV[5], ARGV[7])
   else

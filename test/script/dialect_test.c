@@ -393,6 +393,23 @@ TEST_WITH(permits_of_the_dead_that_cannot_be_counted_stay_theirs, stage_clear, N
   assert_int_equal(shares(anna, 2, 'p', 3, false).outcome, ACQUIRE_GRANTED);
 }
 
+/* Those of an ask of a plain semaphore, which its client gives up without knowing what it got. */
+TEST_WITH(permits_without_a_lease_that_cannot_be_counted_are_not_forgotten, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  share_ending e = { .name = NAME, .name_size = strlen(NAME), .lease = lease_of(&anna, 1),
+                     .copies_us = COPIES_US };
+
+  sets(anna, 3);
+  assert_int_equal(shares(anna, 1, 'u', 2, false).outcome, ACQUIRE_GRANTED);
+  assert_string_equal(run("ACL SETUSER %s -incrby", mode_user()), "OK");
+  assert_true(RENDERED(anna.dialect->share_cancel, &anna, world_buffer(w), true, &e));
+  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+  assert_string_equal(run("ACL SETUSER %s +incrby", mode_user()), "OK");
+  share_cancels(anna, 1);
+  assert_string_equal(run("GET " NAME), "3");
+}
+
 TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)
 {
   sets(redisson(ANNA), 3);
