@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Grants, and saving: a script collects its changes in `share` and writes them at its end.
--- First removals, which a full server accepts, and after which it accepts everything; then
--- all that is new in one write, so that it is refused completely or not at all; then
--- messages.
+-- All that is new in one write, so that it is refused completely or not at all; then removals,
+-- then messages.
 --@include raise_ttl
 --@include inbox_of
 --@include token_above
@@ -47,21 +46,20 @@ local function share_state(share)
 end
 local function share_save(share)
   local gone, set = share.gone, share.set
-  -- Units must not be lost with the holder: a user without the right to the later write is refused
-  -- by one that changes nothing. A full server refuses it, too, and accepts the later one.
-  local done = #gone > 0 and redis.pcall('HSET', share.key, 's', share.value)
-  if type(done) == 'table' and not string.find(done.err, 'OOM', 1, true) then
-    redis.call('HSET', share.key, 's', share.value)
-  end
-  for i = 1, #gone, 1000 do
-    redis.call('HDEL', share.key, unpack(gone, i, math.min(i + 999, #gone)))
+  -- Units must not be lost with the holder: what is written comes before what is removed. And a
+  -- removal of nothing before both: without the right to it nothing is done, and a full server
+  -- accepts the rest.
+  if #gone > 0 then
+    redis.call('HDEL', share.key, '')
   end
   if #gone > 0 or #set > 0 then
-    share.value = share_state(share)
-    share_put(share, 's', share.value)
+    share_put(share, 's', share_state(share))
     redis.call('HSET', share.key, unpack(set))
   elseif share.has_looked then
     redis.pcall('HSET', share.key, 's', share_state(share))
+  end
+  for i = 1, #gone, 1000 do
+    redis.call('HDEL', share.key, unpack(gone, i, math.min(i + 999, #gone)))
   end
   if share.kept == 0 and share.length > 0 then
     raise_ttl(share.key, share.length)

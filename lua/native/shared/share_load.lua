@@ -27,7 +27,6 @@ local function share_load(key, ...)
       kind == 'sem' and not kept then
       share.kind = string.find(value, '^=?[^:= ]+:%d+:%d+') and 'lock' or 'other'
     else
-      share.value = value
       share.kind, share.token, share.used, share.earliest, share.ends, share.first = kind,
         token + 0, used + 0, earliest + 0, ends + 0, first
       if kind == 'sem' then
