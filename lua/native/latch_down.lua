@@ -17,23 +17,27 @@ if not left then
 end
 -- It would count again: what the user may not do after it is refused before, by writes that
 -- change nothing.
-if id or least or left - ARGV[2] <= 0 then
+local is_last = left - ARGV[2] <= 0
+if id or least or is_last then
   note('v', least or left)
 end
 redis.call('SET', KEYS[3], '', 'XX')
-redis.call('DEL', KEYS[3])
+if is_last then
+  redis.call('DEL', KEYS[3])
+end
 left = redis.call('DECRBY', KEYS[1], ARGV[2])
 if left <= 0 then
   left = '0'
   redis.call('DEL', KEYS[1])
-  note('z', now)
+  note('z', now, 'v', left)
   tell_channel(channel, '0')
 else
   left = redis.call('GET', KEYS[1])
 end
+-- Its end is set by the note above.
 if id then
-  note(id, '1', 'v', left)
+  redis.call('HSET', KEYS[2], id, '1', 'v', left)
 elseif least then
-  note('v', left)
+  redis.call('HSET', KEYS[2], 'v', left)
 end
 return answer(left)

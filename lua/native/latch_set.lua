@@ -7,6 +7,7 @@
 if left then
   return answer('0')
 end
+may_change()
 forget_ids()
 redis.call('SET', KEYS[1], ARGV[2])
 tell_channel(channel, '1')

@@ -461,4 +461,54 @@ TEST(a_count_without_one_of_its_rights_is_not_counted)
     }
 }
 
+typedef bool render(const protocol *n, request *out, const latch_call *c);
+
+/* Without its time of zero waiters would go on; without its ids they would count again. */
+static void expect_unchanged_without(const char *command, bool is_armed)
+{
+  latch_call c = call_of(3, NULL);
+  render *change = is_armed ? native_latch_delete : native_latch_set;
+  latch_state before, after;
+
+  run("FLUSHALL");
+  arm(1);
+  down(ANNA, "anna");
+  if (is_armed) {
+    arm(2);
+    down(ANNA, "anna");
+  }
+  before = look();
+  run("ACL SETUSER %s -%s", mode_user(), command);
+  assert_true(RENDERED(change, world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+  run("ACL SETUSER %s +%s", mode_user(), command);
+  after = look();
+  assert_int_equal(after.left, before.left);
+  assert_int_equal(after.zeroed_us, before.zeroed_us);
+  assert_int_equal(after.deleted_us, before.deleted_us);
+  assert_int_equal(down(ANNA, "anna"), is_armed ? 1 : 0);
+}
+
+TEST(a_latch_whose_change_lacks_a_right_stays_as_it_was)
+{
+  static const char *const commands[] = { "set", "hset", "del", "pexpire" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+    for (int is_armed = 0; is_armed < 2; is_armed++)
+      expect_unchanged_without(commands[i], is_armed == 1);
+}
+
+TEST(a_full_server_deletes_a_latch_all_the_same)
+{
+  latch_call c = call_of(1, NULL), again = call_of(1, NULL);
+
+  arm(2);
+  down(ANNA, "anna");
+  stage_fill_memory();
+  delete_as(&c);
+  assert_int_equal(look().left, 0);
+  assert_true(look().deleted_us > 0);
+  delete_as(&again);
+}
+
 RUN_STAGE(stage_start, stage_stop, begin, end)

@@ -34,10 +34,24 @@ if least and (left or 0) + 0 < least + 0 then
   least = left or '0'
   redis.pcall('HSET', KEYS[2], 'v', least)
 end
-local function forget_ids()
-  local zeroed = redis.call('HGET', KEYS[2], 'z')
-  redis.call('DEL', KEYS[2])
+-- `...`: what is noted besides. It is written before the removal, too: a user without the right to
+-- that is refused with nothing removed.
+local function forget_ids(...)
+  local fields, zeroed = { ... }, redis.call('HGET', KEYS[2], 'z')
   if zeroed then
-    note('z', zeroed)
+    fields[#fields + 1], fields[#fields + 2] = 'z', zeroed
   end
+  if #fields > 0 then
+    note(unpack(fields))
+  end
+  redis.call('DEL', KEYS[2])
+  if #fields > 0 then
+    note(unpack(fields))
+  end
+end
+-- Before the first change: what this user may not do is refused by commands that change nothing.
+local function may_change()
+  redis.call('SET', KEYS[3], '', 'XX')
+  redis.call('DEL', KEYS[3])
+  redis.call('PEXPIRE', KEYS[3], 60000)
 end
