@@ -7,6 +7,9 @@
 --@may_return late
 local kinds = { none = true, hash = true }
 --@may_return guard
+redis.call('PTTL', KEYS[1])
 redis.call('HDEL', KEYS[1], unpack(ARGV, 5))
-remember()
+-- While a slot migrates, a cluster node refuses a key that was removed.
+local left = redis.pcall('PTTL', KEYS[1])
+remember(type(left) == 'number' and left or -2)
 return 1

@@ -5,6 +5,7 @@
 --@may_return late
 local kinds = { none = true, hash = true }
 --@may_return guard
+local left = redis.call('PTTL', KEYS[1])
 redis.call('HSET', KEYS[1], unpack(ARGV, 5))
-remember()
+remember(math.max(left, -1))
 return 1

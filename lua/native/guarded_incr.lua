@@ -26,6 +26,7 @@ end
 --@may_return guard
 -- As in the guard: refused before the sum, as it would count again.
 redis.call('GET', KEYS[1])
+local left = redis.call('PTTL', KEYS[1])
 redis.call('SET', KEYS[3], below .. kept, counted and 'NX' or 'XX')
 local done = redis.pcall('INCRBY', KEYS[1], ARGV[5])
 if type(done) == 'table' then
@@ -36,5 +37,5 @@ if type(done) == 'table' then
 end
 local value = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[3], below .. kept .. ' ' .. ARGV[3] .. '=' .. value, 'PX', 3600000)
-remember()
+remember(math.max(left, -1))
 return { 1, value }

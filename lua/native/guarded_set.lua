@@ -10,5 +10,5 @@ if ARGV[6] == '0' then
 else
   redis.call('SET', KEYS[1], ARGV[5], 'PX', ARGV[6])
 end
-remember()
+remember(ARGV[6] == '0' and -1 or ARGV[6] + 0)
 return 1

@@ -30,19 +30,17 @@ else
 end
 -- A script is not rolled back: what this user may not do after the write is refused before it, by
 -- commands that change nothing. Of memory the write itself decides, after which there is enough.
-redis.call('PTTL', KEYS[1])
 local refused = redis.pcall('SET', KEYS[2], '', stored and 'NX' or 'XX')
-if refused and not string.find(refused.err, 'OOM', 1, true) then
+if refused and not string.find(refused.err, 'OOM command', 1, true) then
   return refused
 end
--- The fence outlives the key by a day, so that an old write still finds it. While a slot
--- migrates, a cluster node refuses a key that was removed: it counts as gone.
-local function remember()
-  local value, left = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. settled, redis.pcall('PTTL', KEYS[1])
+-- The fence outlives the key by a day, so that an old write still finds it. `left`: what PTTL
+-- returns of the key after the write; below -1: it is gone.
+local function remember(left)
+  local value = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. settled
   if left == -1 then
     redis.call('SET', KEYS[2], value)
   else
-    left = type(left) == 'number' and math.max(left, 0) or 0
-    redis.call('SET', KEYS[2], value, 'PX', string.format('%.0f', left + 86400000))
+    redis.call('SET', KEYS[2], value, 'PX', string.format('%.0f', math.max(left, 0) + 86400000))
   end
 end

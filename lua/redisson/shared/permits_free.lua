@@ -16,7 +16,7 @@ end
 -- one.
 local function permits_may_free(key)
   local done = redis.call('EXISTS', key) == 1 and redis.pcall('INCRBY', key, 0)
-  if type(done) == 'table' and not string.find(done.err, 'OOM', 1, true) then
+  if type(done) == 'table' and not string.find(done.err, 'OOM command', 1, true) then
     redis.call('INCRBY', key, 0)
   end
 end
