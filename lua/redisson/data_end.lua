@@ -6,13 +6,12 @@
 -- KEYS 1 the name  2 its fence, if it can have one    ARGV 1 ms; absent: no end
 -- answers as PEXPIRE or PERSIST
 --@may_return late
-local ms = ARGV[1]
-if KEYS[2] and redis.call('EXISTS', KEYS[1]) == 1 then
-  local left, least = redis.call('PTTL', KEYS[2]), (ms or 0) + 86400000
-  if left >= 0 and not ms then
+local ms, left = ARGV[1], KEYS[2] and redis.call('PTTL', KEYS[2]) or -2
+if left >= 0 and redis.call('EXISTS', KEYS[1]) == 1 then
+  if not ms then
     redis.call('PERSIST', KEYS[2])
-  elseif left >= 0 and left < least then
-    redis.call('PEXPIRE', KEYS[2], string.format('%.0f', least))
+  elseif left < ms + 86400000 then
+    redis.call('PEXPIRE', KEYS[2], string.format('%.0f', ms + 86400000))
   end
 end
 if ms then
