@@ -410,6 +410,22 @@ TEST_WITH(permits_without_a_lease_that_cannot_be_counted_are_not_forgotten, stag
   assert_string_equal(run("GET " NAME), "3");
 }
 
+TEST_WITH(a_full_server_grants_no_permits_and_takes_them_back, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  share_call c = { .name = NAME, .name_size = strlen(NAME), .ask = 2, .mode = 'p', .units = 1,
+                   .ttl_ms = TTL_MS };
+
+  sets(anna, 3);
+  assert_int_equal(shares(anna, 1, 'p', 2, false).outcome, ACQUIRE_GRANTED);
+  stage_fill_memory();
+  assert_true(RENDERED(anna.dialect->share_acquire, &anna, world_buffer(w), true, &c));
+  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+  assert_string_equal(run("GET " NAME), "1");
+  assert_int_equal(ends(anna, 1, 'p', 2).outcome, RELEASE_DONE);
+  assert_string_equal(run("GET " NAME), "3");
+}
+
 TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)
 {
   sets(redisson(ANNA), 3);

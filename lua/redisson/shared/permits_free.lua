@@ -26,7 +26,7 @@ local function permits_reclaim(key, timeout, now_ms, publish, channel)
   local first = redis.call('ZRANGE', timeout, 0, 0, 'WITHSCORES')[2]
   if first and tonumber(first) <= now_ms then
     permits_may_free(key)
+    permits_free(key, redis.call('ZREMRANGEBYSCORE', timeout, '-inf',
+      string.format('%.0f', now_ms)), publish, channel)
   end
-  permits_free(key, redis.call('ZREMRANGEBYSCORE', timeout, '-inf',
-    string.format('%.0f', now_ms)), publish, channel)
 end
