@@ -207,8 +207,9 @@ class List(Stored):
     def _is_given_up(self, seen: float) -> bool:
         """Each slice alone would give up at its end, in which the server may be restarting."""
         handle = self._client.handle
-        return (self._client._info().degrade != lib.DIBS_DEGRADE_WAIT
-                and time.monotonic() >= seen + lib.dibs_client_call_timeout(handle) / 1000)
+        slice_end = seen + float(lib.dibs_client_call_timeout(handle)) / 1000
+        return bool(self._client._info().degrade != lib.DIBS_DEGRADE_WAIT
+                    and time.monotonic() >= slice_end)
 
 
 def take_once(handle: Any, name: Any, left: float) -> Optional[bytes]:
