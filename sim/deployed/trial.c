@@ -31,7 +31,8 @@ typedef struct trial {
   verdict *verdict;
 } trial;
 
-/* Who gives up the move of a slot loses the keys that have moved: the guide says so. */
+/* A move of a slot that is given up loses the keys that have moved: which-deployment.md warns of
+ * it. */
 static bool is_promised(const trial *t, unsigned promise)
 {
   unsigned given_up = t->sim->given_up_moves > 0 ? PROMISE_S1 : 0;

@@ -327,18 +327,24 @@ static void only_outages(const dibs_event *event, void *data)
     live_on_event(event, data);
 }
 
+static void open_telling(void (*on_event)(const dibs_event *, void *), struct live_events *told)
+{
+  dibs_options o = local_options();
+
+  o.on_event = on_event;
+  o.on_event_data = told;
+  a = dibs_close(a);
+  a = live_open_with(test_server_url(live_server), &o);
+}
+
 /* Of the first outage nothing is left when the server is back: no claim needed it for 30 s. If a
  * slow machine still looks for its end then, that end makes the second one another, too. */
 TEST(the_next_outage_is_told_again)
 {
-  dibs_options o = local_options();
   struct live_events told = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_hold *hold;
 
-  o.on_event = only_outages;
-  o.on_event_data = &told;
-  a = dibs_close(a);
-  a = live_open_with(test_server_url(live_server), &o);
+  open_telling(only_outages, &told);
   assert_int_equal(live_try(a, "x"), DIBS_OK);
   (void)poll(NULL, 0, 31000);
   test_server_restart(live_server, false);
@@ -365,14 +371,10 @@ static bool is_warned_of_both(void *told)
 /* That locks are local now, and that no server could be asked: its end is found by no call. */
 TEST(the_end_of_an_outage_is_told)
 {
-  dibs_options o = local_options();
   struct live_events told = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_hold *hold;
 
-  o.on_event = live_on_event;
-  o.on_event_data = &told;
-  a = dibs_close(a);
-  a = live_open_with(test_server_url(live_server), &o);
+  open_telling(live_on_event, &told);
   hold = live_lock(a, "x", 60000);
   assert_true(live_until(LIVE_LONG_MS, is_warned_of_both, &told));
   test_server_restart(live_server, false);
