@@ -34,8 +34,11 @@ static void release_by_script(lease *l, const call *c)
 
 static void released(lease *l, const call *c, const release_answer *a, instant sent_at, instant now)
 {
-  if (is_releasing(l, c))
-    lease_become(l, leave_released(l, a, sent_at, now), now);
+  if (!is_releasing(l, c))
+    return;
+  if (l->kind == LEASE_MUTEX)
+    route_note_released(c->route, &c->lease, now);
+  lease_become(l, leave_released(l, a, sent_at, now), now);
 }
 
 static lock_verdict answer_release(const call *c, lease *l, instant sent_at,

@@ -93,6 +93,13 @@ static void give_back(lock_table *t, const inbox_message *m, instant now)
     s->is_hearsay = !message_is_proven(t, m);
 }
 
+/* The `want` crossed the release, which has granted the lock to the asker since. After a failover
+ * that lost the release, only the `want` names the lease. */
+static bool has_crossed(const lock_table *t, const inbox_message *m, instant now)
+{
+  return route_has_just_released(route_of_name(t, m->name, m->name_size), &m->lease, now);
+}
+
 /* Finds the name of a message: a multi-lock by its number, a shared lease by its ask, a
  * mutex by its name. */
 static lease *lease_of(const lock_table *t, const inbox_message *m)
@@ -185,7 +192,7 @@ void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now)
   case INBOX_WANT:
     if (l != NULL && (is_ours(l, m.lease.ask) || is_open(l, m.lease.ask)))
       lease_become(l, message_want(l), now);
-    else
+    else if (!has_crossed(t, &m, now))
       give_back(t, &m, now);
     break;
   case INBOX_LOST:

@@ -74,6 +74,32 @@ void routes_free(lock_table *t)
   mem_free(&t->memory, t->routes);
 }
 
+/* ---- what it has released ---- */
+
+/* A waiter that is not granted repeats its `want` each second. */
+#define JUST_RELEASED SPAN_MS(1000)
+
+void route_note_released(route *r, const lease_id *id, instant now)
+{
+  size_t i = id->ask % RELEASES_KEPT;
+
+  r->released[i].lease = *id;
+  r->released[i].at = now;
+}
+
+void route_forget_released(route *r)
+{
+  memset(r->released, 0, sizeof(r->released));
+}
+
+bool route_has_just_released(const route *r, const lease_id *id, instant now)
+{
+  size_t i = id->ask % RELEASES_KEPT;
+
+  return lease_id_equal(&r->released[i].lease, id) &&
+         instant_since(now, r->released[i].at).ns < JUST_RELEASED.ns;
+}
+
 /* ---- which one ---- */
 
 route *route_at(const lock_table *t, size_t number)

@@ -43,6 +43,8 @@ struct channel {
   char bytes[];
 };
 
+#define RELEASES_KEPT 8
+
 /* One server that stores names. */
 struct route {
   lock_table *table;
@@ -62,6 +64,8 @@ struct route {
   bool link_is_doubtful, inbox_has_no_subscriber;
   bool renew_with_text;
   enum { IFEQ_UNKNOWN, IFEQ_KNOWN, IFEQ_REFUSED } ifeq;   /* of this connection, protocol.md 23 */
+  /* The last that it confirmed on this connection, each at its ask modulo RELEASES_KEPT. */
+  struct { lease_id lease; instant at; } released[RELEASES_KEPT];
   bool is_read_only;             /* the last server that got a write is a replica */
   instant inbox_up_at;
   instant down_since;
@@ -81,6 +85,11 @@ struct route {
 bool routes_init(lock_table *t);                      /* false: no memory */
 void routes_free(lock_table *t);
 bool route_is_usable(const route *r);                 /* up, and no replica */
+/* A server that has confirmed the release does not have the lease any more, until the connection
+ * breaks. */
+void route_note_released(route *r, const lease_id *id, instant now);
+void route_forget_released(route *r);
+bool route_has_just_released(const route *r, const lease_id *id, instant now);
 /* `before`, and `words` with the server that said them. */
 void route_add_words(const route *r, const char *before, const char *words, text *out);
 /* Finds the slot and the route of a name, from the first of its names. */

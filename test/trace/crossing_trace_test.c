@@ -181,6 +181,69 @@ TEST(an_answer_from_before_the_subscription_does_not_make_it_deaf)
   peer_free(p);
 }
 
+/* The asker found the lease, and no queue; the release has granted the lock to it meanwhile. */
+static struct peer *released_a(void)
+{
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
+
+  peer_hands_over(p, "grant " A ":1:60 3000 0 n");
+  peer_expect_told(p, "granted a");
+  peer_release(p, "a");
+  peer_serve(p, "release " A ":1:60", "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  return p;
+}
+
+TEST(a_want_that_crosses_the_release_costs_no_call)
+{
+  struct peer *p = released_a();
+
+  peer_message(p, "want " A ":1:60 n");
+  peer_expect_nothing(p);
+  peer_lock(p, "a", (struct wish){ .ttl_ms = 3000 });
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_message(p, "want " A ":1:60 n");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+TEST(a_want_for_another_lease_than_the_released_one_is_answered)
+{
+  struct peer *p = released_a();
+
+  peer_message(p, "want " A ":1:59 n");
+  peer_expect(p, "text:release " A ":1:59");
+  peer_message(p, "want " A ":9:60 n");
+  peer_expect(p, "text:release " A ":9:60");
+  peer_free(p);
+}
+
+/* A server that lost the release says so only by the `want` of another client. */
+TEST(a_want_a_second_after_the_release_is_answered)
+{
+  struct peer *p = released_a();
+
+  peer_advance_ms(p, 1000);
+  peer_message(p, "want " A ":1:60 n");
+  peer_expect(p, "text:release " A ":1:60");
+  peer_free(p);
+}
+
+TEST(a_want_on_another_connection_than_that_of_the_release_is_answered)
+{
+  struct peer *p = released_a();
+
+  peer_lock(p, "a", (struct wish){ .ttl_ms = 3000 });
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_break(p, 0);
+  peer_advance_ms(p, 50);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_message(p, "want " A ":1:60 n");
+  peer_expect(p, "text:release " A ":1:60");
+  peer_free(p);
+}
+
 TEST(a_grant_that_names_another_client_is_not_believed)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
