@@ -128,15 +128,16 @@ static bool has_reason(const route *r)
   return !route_is_usable(r) && (r->down_words[0] != 0 || r->down_why != DIBS_ERR_UNREACHABLE);
 }
 
-/* A replica has refused, and it takes longer to find the primary. */
-static bool is_too_short_to_search(const claim *c, instant now)
+/* The server has said why. After the refusal of a replica, finding the primary takes longer. */
+static void fail_with_reason(claim *c, bool was_sent, instant now)
 {
   const lease *l = lease_of_claim(c);
   const lock_settings *s = &l->table->settings;
+  const route *r = l->route;
 
-  return !s->protocol->is_voter && has_reason(l->route) &&
-         l->route->down_why == DIBS_ERR_READ_ONLY &&
-         instant_since(now, c->asked_at).ns < s->connect_timeout.ns;
+  c->was_short = r->down_why == DIBS_ERR_READ_ONLY && !s->protocol->is_voter &&
+                 instant_since(now, c->asked_at).ns < s->connect_timeout.ns;
+  claim_fail(c, was_sent ? DIBS_UNKNOWN : r->down_why, r->down_words);
 }
 
 /* The ask of this claim may have been executed, and its reply is lost. */
@@ -154,9 +155,8 @@ static void waiting_is_over(claim *c, instant now)
   const route *r = l->route;
   bool was_sent = is_in_doubt(c);
 
-  c->was_short = is_too_short_to_search(c, now);
   if (has_reason(r))
-    claim_fail(c, was_sent ? DIBS_UNKNOWN : r->down_why, r->down_words);
+    fail_with_reason(c, was_sent, now);
   else if (was_sent)
     fail_without_reply(c, DIBS_UNKNOWN, now);
   else if (route_is_usable(r) && lease_is_undecided(l))
