@@ -81,13 +81,16 @@ static void cover_fault(trial *t, const dibs_sim_fault *f)
   counts[2] += is_over_call;
 }
 
-/* What is lost while the server is down is seen when it is up again, at that very event. */
+/* What is lost while the server is down is seen when it is up again, at that very event. An event
+ * of the fault's time may come before the server goes down. */
 static void note_losing(trial *t, int64_t now)
 {
-  if (!t->is_losing || now == t->losing_at)
+  if (!t->is_losing)
     return;
   if (host_is_down(world_host(t->sim)))
     t->was_down = true;
+  else if (now == t->losing_at)
+    return;
   else if (t->was_down)
     t->was_down = false;
   else
