@@ -65,25 +65,42 @@ static dibs_status view_read(client_record *c, const token_parts *p, instant unt
   return question_read_only(status);
 }
 
-/* To all servers that have a lease of it, before the first reply. Mutex held. */
-static void break_all(client_record *c, const token_parts *p, const quorum_view *v, question *qs,
-                      instant until)
+/* To all servers that have a lease of it and have not ended it, before the first reply. Returns the
+ * number of those that did not reply. Mutex held. */
+static size_t break_missing(client_record *c, const token_parts *p, const quorum_view *v,
+                            question *qs, bool is_brief, instant until)
 {
+  size_t missing = 0;
+
   for (size_t i = 0; i < v->servers; i++) {
     request k;
 
-    if (v->leases[i].client[0] == 0)
+    if (v->leases[i].client[0] == 0 || qs[i].reply != NULL)
       continue;
+    outcome_clear(&qs[i].end);
     request_init(&k, &c->memory);
     (void)c->names.dialect->break_lease(&c->names, &k, p->names[0].name, p->names[0].size,
                                         &v->leases[i], ESTIMATE_AT_SENDING);
-    question_ask_by(c, &qs[i], &k,
-                    (sync_op){ .give_up_at = until, .is_pinned = true, .server = i });
+    question_ask_by(c, &qs[i], &k, (sync_op){ .give_up_at = until, .is_brief = is_brief,
+                                              .is_pinned = true, .server = i });
     request_deinit(&k);
   }
-  for (size_t i = 0; i < v->servers; i++)
-    if (v->leases[i].client[0] != 0)
-      (void)drive_wait(c->drive, &qs[i].waiter, INSTANT_NEVER);
+  for (size_t i = 0; i < v->servers; i++) {
+    if (v->leases[i].client[0] == 0)
+      continue;
+    (void)drive_wait(c->drive, &qs[i].waiter, INSTANT_NEVER);
+    missing += qs[i].reply == NULL;
+  }
+  return missing;
+}
+
+/* A server that refuses for now, or is down, is waited for only if the holder may have a majority
+ * with it: the second look is part of the same time. Mutex held. */
+static void break_all(client_record *c, const token_parts *p, const quorum_view *v, question *qs,
+                      instant until)
+{
+  if (break_missing(c, p, v, qs, true, until) + v->silent > v->servers / 2)
+    (void)break_missing(c, p, v, qs, false, until);
 }
 
 /* Of a server that has a lease and did not end it: its reason. Mutex held. */
@@ -152,6 +169,8 @@ static dibs_status break_seen(client_record *c, const token_parts *p, instant un
   status = break_and_rest(c, p, v, until);
   if (status == DIBS_OK)
     status = view_read(c, p, until, v);
+  if (status == DIBS_ERR_UNREACHABLE)
+    return fault_as(DIBS_UNKNOWN);       /* servers may have ended leases */
   return status == DIBS_OK && v->mine + v->silent > v->servers / 2 ? has_again(c, v) : status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A quorum of which one server answers BUSY or LOADING: what reads names, clients and history goes
- * on at once with the others, also if the server begins to refuse in the middle of a call. */
+/* A quorum of which one server answers BUSY or LOADING: what reads names, clients and history
+ * goes on at once with the others, and so does a break, also if the server begins to refuse in
+ * the middle of a call. */
 #include "tests.h"
 
 #include <stdint.h>
@@ -16,7 +17,8 @@
   "redis://s10 redis://s11 redis://s12 redis://s13 redis://s14 redis://s15"
 
 enum { SERVERS = 3, MANY_SERVERS = 15, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000,
-       SOON_MS = 100 };
+       SOON_MS = 100, REPAIR_MS = 250, LOOK_US = 400, BREAK_US = 1000,
+       STEP_US = 100 };
 
 static dibs_sim *sim;
 
@@ -24,6 +26,7 @@ static struct {
   dibs_sim_fault_kind kind;
   int first, count;                /* the servers that refuse */
   int64_t ms;                      /* for so long */
+  int64_t after_us;                /* the begin of the call */
   void (*call)(dibs_client *c);
 } play;
 
@@ -286,6 +289,59 @@ static void is_refused_by_many(void *data)
   c = dibs_close(c);
 }
 
+static void refuse_later(void *data)
+{
+  (void)data;
+  dibs_sim_sleep_us(play.after_us);
+  refuse();
+}
+
+/* The look that comes first has all servers, or two. Returns how long it took. */
+static int64_t breaks(void)
+{
+  dibs_client *c = open_connected();
+  dibs_inspection *in = NULL;
+  int64_t began;
+
+  EXPECT(dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in) == DIBS_OK);
+  dibs_sim_thread(refuse_later, NULL);
+  began = now_ms();
+  expect_ok(c, dibs_break(c, (dibs_bytes){ "n0", 2 }, in->lease));
+  in = dibs_inspection_free(in);
+  began = now_ms() - began;
+  dibs_sim_sleep_ms(play.ms);                  /* all is ended there, too */
+  EXPECT(dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in) == DIBS_OK && !in->is_held);
+  in = dibs_inspection_free(in);
+  c = dibs_close(c);
+  return began;
+}
+
+static void breaks_soon(void *data)
+{
+  (void)data;
+  EXPECT(breaks() <= REPAIR_MS + SOON_MS);
+}
+
+static void breaks_later(void *data)
+{
+  (void)data;
+  EXPECT(breaks() >= play.ms);
+}
+
+/* Longer than the call, and after its first look. */
+static void breaks_perhaps(void *data)
+{
+  dibs_client *c = open_connected();
+  dibs_inspection *in = NULL;
+
+  (void)data;
+  EXPECT(dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in) == DIBS_OK);
+  dibs_sim_thread(refuse_later, NULL);
+  EXPECT(dibs_break(c, (dibs_bytes){ "n0", 2 }, in->lease) == DIBS_UNKNOWN);
+  in = dibs_inspection_free(in);
+  c = dibs_close(c);
+}
+
 static int setup(void **state)
 {
   (void)state;
@@ -378,6 +434,25 @@ TEST(a_list_of_names_waits_for_a_majority)
 {
   play.ms = 2000;
   played(lists_names_later, SERVERS);
+}
+
+TEST(one_that_begins_to_refuse_does_not_delay_a_break)
+{
+  for (play.after_us = 0; play.after_us < BREAK_US; play.after_us += STEP_US)
+    played(breaks_soon, 1);
+}
+
+TEST(a_break_waits_for_a_majority)
+{
+  play.ms = 2000;
+  for (play.after_us = 0; play.after_us < BREAK_US; play.after_us += STEP_US)
+    played(breaks_later, 2);
+}
+
+TEST(a_break_without_a_majority_at_the_end_is_unknown)
+{
+  for (play.after_us = LOOK_US; play.after_us < BREAK_US; play.after_us += STEP_US)
+    played(breaks_perhaps, 2);
 }
 
 TEST(a_majority_that_refuses_is_an_error_with_its_reason)
