@@ -28,15 +28,6 @@ static bool may_hold(const answers *all, const char *client)
   return votes > (all->count + all->silent) / 2;
 }
 
-static size_t count_holders(const answers *all, const inspect_answer *a)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < a->shown_holders; i++)
-    count += may_hold(all, a->holders[i].lease.client);
-  return count;
-}
-
 static size_t count_same_token(const answers *all, const inspect_answer *a)
 {
   size_t count = 0;
@@ -46,26 +37,77 @@ static size_t count_same_token(const answers *all, const inspect_answer *a)
   return count;
 }
 
-static bool is_same_holder(const inspect_answer *a, const inspect_answer *b)
+/* ---- which answer is shown ---- */
+
+typedef struct rank {
+  size_t holders;                /* those that a majority may have */
+  const char *first;             /* of these by name, as servers order readers by token; "": none */
+  size_t same;                   /* servers with this token */
+  uint64_t token, fence;         /* `fence`: that of `first` */
+} rank;
+
+static rank rank_of(const answers *all, const inspect_answer *a)
 {
-  return strcmp(a->holders[0].lease.client, b->holders[0].lease.client) == 0;
+  rank r = { .first = "", .same = count_same_token(all, a), .token = a->last_token };
+
+  for (size_t i = 0; i < a->shown_holders; i++) {
+    const char *client = a->holders[i].lease.client;
+
+    if (!may_hold(all, client))
+      continue;
+    if (r.holders == 0 || strcmp(client, r.first) < 0)
+      r.first = client;
+    r.holders++;
+  }
+  return r;
 }
 
 /* Servers that grant after the majority may have a higher token than that of the fence, which the
  * majority gets. Of a lease as many have either token if the others do not answer: the lower one
- * is the fence's. Of two clients that may both hold the name, the later one does. */
-static bool is_better(const answers *all, const inspect_answer *a, const inspect_answer *b)
+ * is the fence's. */
+static bool is_nearer(const rank *a, const rank *b)
 {
-  size_t holders_a = count_holders(all, a), holders_b = count_holders(all, b);
-  size_t same_a = count_same_token(all, a), same_b = count_same_token(all, b);
+  if (a->same != b->same)
+    return a->same > b->same;
+  return a->holders > 0 ? a->token < b->token : a->token > b->token;
+}
 
-  if (holders_a != holders_b)
-    return holders_a > holders_b;
-  if (same_a != same_b)
-    return same_a > same_b;
-  if (holders_a > 0 && is_same_holder(a, b))
-    return a->last_token < b->last_token;
-  return a->last_token > b->last_token;
+/* Of two clients that may both hold the name, the later one does. The other one may be known at
+ * more of the servers that answer. */
+static bool is_better(const rank *a, const rank *b)
+{
+  int order = strcmp(a->first, b->first);
+
+  if (a->holders != b->holders)
+    return a->holders > b->holders;
+  if (order == 0)
+    return is_nearer(a, b);
+  return a->fence != b->fence ? a->fence > b->fence : order < 0;
+}
+
+static uint64_t fence_of(const rank *ranks, size_t count, const rank *of)
+{
+  const rank *nearest = of;
+
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(ranks[i].first, of->first) == 0 && is_nearer(&ranks[i], nearest))
+      nearest = &ranks[i];
+  return nearest->token;
+}
+
+static const inspect_answer *best_of(const answers *all)
+{
+  rank ranks[QUORUM_SERVERS_MAX];
+  size_t best = 0;
+
+  for (size_t i = 0; i < all->count; i++)
+    ranks[i] = rank_of(all, &all->first[i]);
+  for (size_t i = 0; i < all->count; i++)
+    ranks[i].fence = fence_of(ranks, all->count, &ranks[i]);
+  for (size_t i = 1; i < all->count; i++)
+    if (is_better(&ranks[i], &ranks[best]))
+      best = i;
+  return &all->first[best];
 }
 
 /* Waiters queue at one of the servers. */
@@ -96,11 +138,8 @@ void inspect_majority(const inspect_answer *first, size_t count, size_t silent,
                       inspect_answer *ret_answer)
 {
   answers all = { .first = first, .count = count, .silent = silent };
-  const inspect_answer *best = first;
+  const inspect_answer *best = best_of(&all);
 
-  for (size_t i = 1; i < count; i++)
-    if (is_better(&all, &first[i], best))
-      best = &first[i];
   *ret_answer = *best;
   holders_show(&all, best, ret_answer);
   queue_show(&all, ret_answer);
