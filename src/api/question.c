@@ -78,7 +78,8 @@ size_t quorum_route_next(client_record *c, size_t from)
   if (c->servers.kind != DEPLOYMENT_QUORUM || client_enter(c, false) != DIBS_OK)
     return SIZE_MAX;
   for (; route < engine_route_count(drive_engine(c->drive)) && found == SIZE_MAX; route++)
-    if (engine_route_is_ready(drive_engine(c->drive), route))
+    if (engine_route_is_ready(drive_engine(c->drive), route) &&
+        (c->missing_reported >> route & 1) == 0)
       found = route;
   client_leave(c);
   return found;

@@ -40,8 +40,8 @@ dibs_status question_read_only(dibs_status status);
 
 /* ---- quorum_ask.c ---- */
 
-/* The first connected server of a quorum from `from` on; SIZE_MAX: none, or no
- * quorum. */
+/* The first connected server of a quorum from `from` on, but none for which the last quorum_ask()
+ * has waited: another wait would take the time of the others. SIZE_MAX: none, or no quorum. */
 size_t quorum_route_next(client_record *c, size_t from);
 /* Sends one request to all servers of a quorum at once. DIBS_OK: a majority answered, the
  * others are named in a warning; UNREACHABLE names them. `*ret_questions`: one for each

@@ -17,7 +17,7 @@
   "redis://s10 redis://s11 redis://s12 redis://s13 redis://s14 redis://s15"
 
 enum { SERVERS = 3, MANY_SERVERS = 15, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000,
-       SOON_MS = 100, REPAIR_MS = 250, LOOK_US = 400, BREAK_US = 1000,
+       SOON_MS = 100, CALL_MS = 1000, REPAIR_MS = 250, LOOK_US = 400, BREAK_US = 1000,
        STEP_US = 100 };
 
 static dibs_sim *sim;
@@ -289,6 +289,21 @@ static void is_refused_by_many(void *data)
   c = dibs_close(c);
 }
 
+/* The time of a call is shorter than that after which the link of a silent server breaks. */
+static void reads_in_time(void *data)
+{
+  dibs_client *c = open_connected();
+  int64_t began;
+
+  (void)data;
+  EXPECT(dibs_client_set_call_timeout(c, CALL_MS) == DIBS_OK);
+  refuse();
+  began = now_ms();
+  play.call(c);
+  EXPECT(now_ms() - began <= CALL_MS + SOON_MS);
+  c = dibs_close(c);
+}
+
 static void refuse_later(void *data)
 {
   (void)data;
@@ -356,27 +371,29 @@ static int teardown(void **state)
   return 0;
 }
 
+static void played_with(dibs_sim_fault_kind kind, void (*program)(void *data), int refusing)
+{
+  for (int first = 0; first < SERVERS; first++) {
+    dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+    o.servers = SERVERS;
+    play.kind = kind;
+    play.first = first;
+    play.count = refusing;
+    sim = dibs_sim_new(&o);
+    assert_int_equal(dibs_sim_start(sim, "holds", holds, NULL), 1);
+    assert_int_equal(dibs_sim_start(sim, "reads", program, NULL), 2);
+    assert_true(dibs_sim_run(sim, WORLD_MS));
+    if (dibs_sim_first_flaw(sim) != NULL)
+      fail_msg("fault %d, server %d: %s", (int)kind, first, dibs_sim_first_flaw(sim));
+    sim = dibs_sim_free(sim);
+  }
+}
+
 static void played(void (*program)(void *data), int refusing)
 {
-  static const dibs_sim_fault_kind kinds[] = { DIBS_SIM_SERVER_BUSY, DIBS_SIM_SERVER_LOADING };
-
-  for (size_t k = 0; k < 2; k++)
-    for (int first = 0; first < SERVERS; first++) {
-      dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
-
-      o.servers = SERVERS;
-      play.kind = kinds[k];
-      play.first = first;
-      play.count = refusing;
-      sim = dibs_sim_new(&o);
-      assert_int_equal(dibs_sim_start(sim, "holds", holds, NULL), 1);
-      assert_int_equal(dibs_sim_start(sim, "reads", program, NULL), 2);
-      assert_true(dibs_sim_run(sim, WORLD_MS));
-      if (dibs_sim_first_flaw(sim) != NULL)
-        fail_msg("%s, server %d: %s", k == 0 ? "BUSY" : "LOADING", first,
-                 dibs_sim_first_flaw(sim));
-      sim = dibs_sim_free(sim);
-    }
+  played_with(DIBS_SIM_SERVER_BUSY, program, refusing);
+  played_with(DIBS_SIM_SERVER_LOADING, program, refusing);
 }
 
 TEST(one_server_that_refuses_does_not_delay_an_inspection)
@@ -407,6 +424,12 @@ TEST(one_server_that_refuses_does_not_delay_a_reading_of_the_history)
 {
   play.call = history;
   played(reads, 1);
+}
+
+TEST(one_server_that_is_silent_leaves_time_to_read_the_history)
+{
+  play.call = history;
+  played_with(DIBS_SIM_SERVER_PAUSE, reads_in_time, 1);
 }
 
 TEST(one_server_that_refuses_does_not_delay_a_ping)
