@@ -7,7 +7,7 @@
 #define BACK_OFF_FIRST_MS 20
 #define BACK_OFF_MAX_MS 1000
 #define IDLE_PING SPAN_MS(10000)
-#define WORDS_MAX 215            /* a warning adds to it, and has 256 bytes */
+#define WORDS_MAX 215            /* of a refusal and its files: what keeps both has 256 bytes */
 
 /* ---- life ---- */
 
