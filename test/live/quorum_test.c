@@ -4,6 +4,7 @@
  * cost nothing. */
 #include "tests.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,6 +282,84 @@ TEST(a_server_that_was_restarted_empty_hides_no_name)
     reader = dibs_close(reader);
     assert_int_equal(dibs_release(hold), DIBS_OK);
   }
+}
+
+static void scan_is_allowed(int i, bool is_allowed)
+{
+  (void)test_server_command(test_quorum_server(servers, i % SERVERS),
+                            is_allowed ? "ACL SETUSER default +scan"
+                                       : "ACL SETUSER default -scan");
+}
+
+struct listing {
+  int first;                       /* and the next one begin to refuse with the first name */
+  struct test_server *down;        /* then, too */
+  dibs_client *reader;
+  int held;
+  dibs_status status;
+  atomic_bool is_reduced;
+};
+
+static bool count_and_reduce(const dibs_inspection *inspection, void *data)
+{
+  struct listing *l = data;
+
+  if (l->held++ == 0) {
+    scan_is_allowed(l->first, false);
+    scan_is_allowed(l->first + 1, false);
+    test_server_kill9(l->down);
+    atomic_store(&l->is_reduced, true);
+  }
+  return inspection->is_held;
+}
+
+static void *list_all(void *data)
+{
+  struct listing *l = data;
+
+  l->status = dibs_list(l->reader, NULL, count_and_reduce, l);
+  return NULL;
+}
+
+static bool is_reduced(void *data)
+{
+  return atomic_load(&((struct listing *)data)->is_reduced);
+}
+
+/* Those that refused are asked again with the one that was down, and refuse again. */
+TEST(a_list_waits_for_a_majority_beside_servers_that_refuse)
+{
+  dibs_hold *hold = live_lock(client, "listed", LIVE_LONG_MS * 4);
+
+  for (int first = 0; first < SERVERS; first++) {
+    struct listing l = { .first = first, .reader = live_open(test_quorum_url(servers)),
+                         .down = test_quorum_server(servers, (first + 2) % SERVERS) };
+    pthread_t thread;
+
+    live_expect_ok(dibs_client_set_call_timeout(l.reader, LIVE_LONG_MS));
+    assert_int_equal(pthread_create(&thread, NULL, list_all, &l), 0);
+    assert_true(live_until(LIVE_LONG_MS, is_reduced, &l));
+    test_server_restart(l.down, false);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    live_expect(l.reader, l.status, DIBS_OK);
+    assert_int_equal(l.held, 1);
+    scan_is_allowed(first, true);
+    scan_is_allowed(first + 1, true);
+    l.reader = dibs_close(l.reader);
+  }
+  live_expect_ok(dibs_release(hold));
+}
+
+TEST(a_list_that_a_majority_refuses_says_why)
+{
+  int held = 0;
+
+  for (int i = 0; i < SERVERS / 2 + 1; i++)
+    scan_is_allowed(i, false);
+  live_expect(client, dibs_list(client, NULL, count_one, &held), DIBS_ERR_DENIED);
+  for (int i = 0; i < SERVERS / 2 + 1; i++)
+    scan_is_allowed(i, true);
+  live_expect(client, dibs_list(client, NULL, count_one, &held), DIBS_OK);
 }
 
 /* They queue at one server, which is another one for each name. */
