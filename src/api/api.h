@@ -291,8 +291,8 @@ dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_tri
 dibs_status client_learn_time(client_record *c, const void *name, size_t size, instant until);
 /* How time_request() is sent: in a Cluster to the name's server only. Mutex held. */
 sync_op time_ask_at(client_record *c, const void *name, size_t size, instant until);
-/* Whether this machine's clock agrees with the time in a reply that has just come. */
-bool client_agrees(int64_t server_us);
+/* Whether this machine's clock, when a reply came, agrees with the time in it. */
+bool client_agrees(int64_t server_us, int64_t wall_us);
 /* TIME; without memory it is incomplete, which the question refuses. */
 void time_request(request *out);
 

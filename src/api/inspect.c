@@ -40,10 +40,18 @@ dibs_inspection *dibs_inspection_free(dibs_inspection *inspection)
 
 #define UNKNOWN_FORM "unexpected reply to the script inspect"
 
+static bool reply_read(const client_record *c, const question *q, inspect_answer *ret_answer)
+{
+  bool is_read = c->names.dialect->inspect_answer(q->reply, ret_answer);
+
+  ret_answer->wall_us = q->wall_us;
+  return is_read;
+}
+
 static dibs_status answer_read(client_record *c, question *q, dibs_status status,
                                inspect_answer *ret_answer)
 {
-  if (status == DIBS_OK && !c->names.dialect->inspect_answer(q->reply, ret_answer))
+  if (status == DIBS_OK && !reply_read(c, q, ret_answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, UNKNOWN_FORM);
   question_deinit(q);
   return status;
@@ -68,7 +76,7 @@ static dibs_status quorum_answers_read(client_record *c, const question *questio
   for (size_t i = 0; i < count; i++) {
     if (questions[i].reply == NULL)
       continue;
-    if (!c->names.dialect->inspect_answer(questions[i].reply, &answers[answered]))
+    if (!reply_read(c, &questions[i], &answers[answered]))
       return client_refuse(c, DIBS_ERR_PROTOCOL, UNKNOWN_FORM);
     answered++;
   }
@@ -124,7 +132,7 @@ static dibs_status answer_ask(client_record *c, const void *name, size_t size, i
   dibs_status status = answer_ask_as(c, c->names.dialect->inspect, name, size, until, ret_answer);
 
   if (status == DIBS_OK && c->names.dialect == &native_dialect &&
-      !client_agrees(ret_answer->server_us))
+      !client_agrees(ret_answer->server_us, ret_answer->wall_us))
     status = answer_ask_as(c, native_inspect_in_doubt, name, size, until, ret_answer);
   return status;
 }

@@ -40,6 +40,7 @@ void question_answered(client_record *c, question *q, const effect *e)
 {
   (void)outcome_set(&q->end, c, e->status, e->text);
   q->reply = e->reply;
+  q->wall_us = drive_wall_us();
   q->was_lost = e->was_lost;
   if (q->then != NULL)
     q->then(c, q);

@@ -15,6 +15,7 @@ typedef struct question {
   drive_waiter waiter;
   outcome end;
   resp_reply *reply;               /* freed by question_deinit() */
+  int64_t wall_us;                 /* this machine's clock when it came */
   bool was_lost;                   /* that to an earlier copy, which may have been executed */
   /* NULL: a call waits. Otherwise runs when the reply arrives, mutex held; set it after
    * question_ask() unless waiter.is_done is true: then the request failed at once. */

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-bool client_agrees(int64_t server_us)
+bool client_agrees(int64_t server_us, int64_t wall_us)
 {
-  return llabs(server_us - drive_wall_us()) <= 250000;
+  return llabs(server_us - wall_us) <= 250000;
 }
 
 void time_request(request *out)

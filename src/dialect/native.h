@@ -248,6 +248,7 @@ typedef struct inspect_answer {
   size_t shown_holders;
   size_t waiter_count;    /* all live entries */
   size_t shown;
+  int64_t wall_us;        /* the client's clock when it came: set by the caller */
   inspect_holder holders[INSPECT_HOLDERS_MAX];   /* by token */
   inspect_waiter waiters[INSPECT_WAITERS_MAX];
 } inspect_answer;

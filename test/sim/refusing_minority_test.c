@@ -17,8 +17,8 @@
   "redis://s10 redis://s11 redis://s12 redis://s13 redis://s14 redis://s15"
 
 enum { SERVERS = 3, MANY_SERVERS = 15, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000,
-       SOON_MS = 100, CALL_MS = 1000, REPAIR_MS = 250, LOOK_US = 400, BREAK_US = 1000,
-       STEP_US = 100 };
+       SOON_MS = 100, TTL_MS = 30000, CALL_MS = 1000, REPAIR_MS = 250,
+       LOOK_US = 400, BREAK_US = 1000, STEP_US = 100 };
 
 static dibs_sim *sim;
 
@@ -304,6 +304,24 @@ static void reads_in_time(void *data)
   c = dibs_close(c);
 }
 
+/* Its holder has died, and a try by another client would get it. */
+static void inspects_what_is_over(void *data)
+{
+  dibs_sim_fault kill = { .kind = DIBS_SIM_KILL, .process = 1 };
+  dibs_client *c = open_connected();
+  dibs_inspection *in = NULL;
+
+  (void)data;
+  EXPECT(dibs_sim_inject(dibs_sim_current(), &kill) == DIBS_OK);
+  dibs_sim_sleep_ms(TTL_MS + 1000);
+  for (int i = 0; i < 2; i++) {
+    EXPECT(dibs_inspect(c, (dibs_bytes){ "n0", 2 }, &in) == DIBS_OK && !in->is_held);
+    in = dibs_inspection_free(in);
+    refuse();
+  }
+  c = dibs_close(c);
+}
+
 static void refuse_later(void *data)
 {
   (void)data;
@@ -430,6 +448,11 @@ TEST(one_server_that_is_silent_leaves_time_to_read_the_history)
 {
   play.call = history;
   played_with(DIBS_SIM_SERVER_PAUSE, reads_in_time, 1);
+}
+
+TEST(what_is_over_is_not_shown_as_held_beside_a_silent_server)
+{
+  played_with(DIBS_SIM_SERVER_PAUSE, inspects_what_is_over, 1);
 }
 
 TEST(one_server_that_refuses_does_not_delay_a_ping)
