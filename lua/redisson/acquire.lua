@@ -44,13 +44,18 @@ if not is_free then
   --@include foreign
   return taken(key, mode, now)
 end
-redis.call('HINCRBY', key, owner, 1)
-redis.call('PEXPIRE', key, ttl)
+-- The token first: one that no lock gets does no harm, as a lock that no client knows would.
 if kind == 'fenced' then
   token = counted(redis.call('INCR', KEYS[3]))
 elseif is_vote then
   --@include next_token
   token = next_token(KEYS[3], token)
+end
+redis.call('HINCRBY', key, owner, 1)
+local done = redis.pcall('PEXPIRE', key, ttl)
+if type(done) == 'table' then                      -- no right to it: the lock would never end
+  redis.call('DEL', key)
+  return done
 end
 if token == now then
   return now

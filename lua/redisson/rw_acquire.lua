@@ -32,13 +32,22 @@ if held and not (kind == 'r' and held == 'read') then
   answer[8] = 0
   return answer
 end
-redis.call('HSET', key, 'mode', kind == 'w' and 'write' or 'read', field, '1')
-if kind == 'r' then
-  redis.call('SET', KEYS[3], '1', 'PX', ttl)
-end
-redis.call('PEXPIRE', key, math.max(left, ttl))
+-- First what does no harm without the lock.
 if KEYS[4] then
   --@include next_token
   token = next_token(KEYS[4], token)
+end
+if kind == 'r' then
+  redis.call('SET', KEYS[3], '1', 'PX', ttl)
+end
+redis.call('HSET', key, 'mode', kind == 'w' and 'write' or 'read', field, '1')
+local done = redis.pcall('PEXPIRE', key, math.max(left, ttl))
+if type(done) == 'table' then                      -- no right to it: the lock would never end
+  if held then
+    redis.call('HDEL', key, field)
+  else
+    redis.call('DEL', key)
+  end
+  return done
 end
 return { 1, now, ttl, ttl, token, 1 }

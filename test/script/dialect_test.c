@@ -437,6 +437,57 @@ TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)
   assert_string_equal(run("GET " NAME), "3");
 }
 
+/* ---- without one of the rights ---- */
+
+/* What was rendered, sent by a user without the right to `command`. */
+static void is_refused_without(const char *command)
+{
+  bool is_refused;
+
+  assert_string_equal(run("ACL SETUSER %s -%s", mode_user(), command), "OK");
+  is_refused = resp_root(stage_send())->kind == RESP_ERROR;
+  assert_string_equal(run("ACL SETUSER %s +%s", mode_user(), command), "OK");
+  if (!is_refused)
+    fail_msg("it is done without %s", command);
+}
+
+/* It would never end. */
+TEST_WITH(a_lock_that_cannot_get_an_end_is_not_taken, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  acquire_call c = { .name = NAME, .name_size = strlen(NAME), .ask = 1, .ttl_ms = TTL_MS };
+
+  assert_true(RENDERED(anna.dialect->acquire, &anna, world_buffer(w), true, &c));
+  is_refused_without("pexpire");
+  assert_int_equal(number("EXISTS " NAME), 0);
+  c.kind = LOCK_FENCED;
+  assert_true(RENDERED(anna.dialect->acquire, &anna, world_buffer(w), true, &c));
+  is_refused_without("incr");
+  assert_int_equal(number("EXISTS " NAME), 0);
+}
+
+TEST_WITH(a_share_that_cannot_get_an_end_is_not_taken, stage_clear, NULL)
+{
+  static const char *const commands[] = { "pexpire", "set" };
+  protocol anna = redisson(ANNA);
+  share_call c = { .name = NAME, .name_size = strlen(NAME), .ask = 2, .units = 1,
+                   .ttl_ms = TTL_MS };
+
+  for (int is_read = 0; is_read < 2; is_read++)
+    for (int i = 0; i <= is_read; i++) {
+      c.mode = is_read ? 'r' : 'w';
+      assert_true(RENDERED(anna.dialect->share_acquire, &anna, world_buffer(w), true, &c));
+      is_refused_without(commands[i]);
+      assert_int_equal(number("EXISTS " NAME), 0);
+    }
+  assert_int_equal(shares(redisson(BERT), 1, 'r', 1, false).outcome, ACQUIRE_GRANTED);
+  for (int i = 0; i < 2; i++) {
+    assert_true(RENDERED(anna.dialect->share_acquire, &anna, world_buffer(w), true, &c));
+    is_refused_without(commands[i]);
+    assert_int_equal(number("HLEN " NAME), 2);
+  }
+}
+
 /* ---- Spring's, plain ---- */
 
 TEST(a_late_release_of_an_older_ask_ends_nothing_of_spring_s)
