@@ -488,6 +488,23 @@ TEST_WITH(a_share_that_cannot_get_an_end_is_not_taken, stage_clear, NULL)
   }
 }
 
+/* Else it is the head after a release, or of a queue in which it has no place. */
+TEST_WITH(a_place_in_a_fair_queue_is_whole, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  acquire_call c = { .name = NAME, .name_size = strlen(NAME), .ask = 1, .ttl_ms = TTL_MS,
+                     .waits = true, .kind = LOCK_FAIR };
+
+  assert_int_equal(asks(redisson(BERT), 1, LOCK_FAIR, true), ACQUIRE_GRANTED);
+  assert_true(RENDERED(anna.dialect->acquire, &anna, world_buffer(w), true, &c));
+  is_refused_without("rpush");
+  assert_int_equal(number("EXISTS " DEADLINES), 0);
+  assert_true(RENDERED(anna.dialect->acquire, &anna, world_buffer(w), true, &c));
+  is_refused_without("zadd");
+  assert_int_equal(asks(redisson(CARL), 1, LOCK_FAIR, true), ACQUIRE_WAITING);
+  assert_int_equal(number("LLEN " QUEUE), 1);
+}
+
 /* ---- Spring's, plain ---- */
 
 TEST(a_late_release_of_an_older_ask_ends_nothing_of_spring_s)

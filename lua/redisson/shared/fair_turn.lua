@@ -24,8 +24,9 @@ local function fair_turn(queue, deadlines, owner, now, is_free, waits, left)
     local last = redis.call('LINDEX', queue, -1)
     local before = last and redis.call('ZSCORE', deadlines, last)
     before = before and tonumber(before) or now_ms + math.max(left, 0)
-    redis.call('ZADD', deadlines, string.format('%.0f', before + fair_wait_ms), owner)
+    -- An owner without a deadline is removed by the next script; one without a place is not.
     redis.call('RPUSH', queue, owner)
+    redis.call('ZADD', deadlines, string.format('%.0f', before + fair_wait_ms), owner)
   elseif tonumber(deadline) < now_ms + fair_wait_ms then
     redis.call('ZADD', deadlines, string.format('%.0f', now_ms + fair_wait_ms), owner)
   end
