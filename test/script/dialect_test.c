@@ -505,6 +505,27 @@ TEST_WITH(a_place_in_a_fair_queue_is_whole, stage_clear, NULL)
   assert_int_equal(number("LLEN " QUEUE), 1);
 }
 
+/* A writer of Java that reads, too, beside ours: no other could read after half of this. */
+TEST_WITH(a_writer_whose_end_is_refused_writes_on, stage_clear, NULL)
+{
+  static const char *const commands[] = { "hdel", "hset", "hgetall", "pttl" };
+  protocol anna = redisson(ANNA);
+  share_ending e = { .name = NAME, .name_size = strlen(NAME), .lease = lease_of(&anna, 1),
+                     .units = 1, .ttl_ms = TTL_MS };
+
+  assert_int_equal(shares(anna, 1, 'w', 1, false).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(number("HSET " NAME " " JAVA " 1"), 1);
+  assert_string_equal(run("SET {x}:" JAVA ":rwlock_timeout:1 1 PX %d", TTL_MS), "OK");
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    assert_true(RENDERED(anna.dialect->share_release, &anna, world_buffer(w), true, &e));
+    is_refused_without(commands[i]);
+    assert_true(share_renews(anna, 1, 'w', 1, TTL_MS).remaining_ms > 0);
+  }
+  assert_int_equal(ends(anna, 1, 'w', 1).outcome, RELEASE_DONE);
+  assert_string_equal(run("HGET " NAME " mode"), "read");
+  assert_int_equal(shares(redisson(BERT), 1, 'r', 1, false).outcome, ACQUIRE_GRANTED);
+}
+
 /* ---- Spring's, plain ---- */
 
 TEST(a_late_release_of_an_older_ask_ends_nothing_of_spring_s)
