@@ -34,14 +34,16 @@ local function rw_renew(key, owner, timeout, ttl, mode, channel)
   local all = redis.call('PTTL', key)
   local left = math.max(ttl, writes and all or redis.call('PTTL', timeout), 1)
   redis.call('PEXPIRE', key, math.max(all, left))
-  if writes and mode == 'r' then
-    redis.call('HDEL', key, owner .. ':write')
-    redis.call('HSET', key, 'mode', 'read', owner, '1')
-    say(ARGV[#ARGV], channel, '1')
-    writes = false
-  end
-  if not writes then
+  if not writes or mode == 'r' then
     redis.call('SET', timeout, '1', 'PX', left)
+  end
+  if writes and mode == 'r' then
+    -- It believes that it writes until it is answered: a removal of nothing is refused before
+    -- others may read.
+    redis.call('HDEL', key, '')
+    redis.call('HSET', key, 'mode', 'read', owner, '1')
+    redis.call('HDEL', key, owner .. ':write')
+    say(ARGV[#ARGV], channel, '1')
   end
   return left
 end

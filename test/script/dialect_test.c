@@ -505,6 +505,22 @@ TEST_WITH(a_place_in_a_fair_queue_is_whole, stage_clear, NULL)
   assert_int_equal(number("LLEN " QUEUE), 1);
 }
 
+TEST_WITH(a_writer_that_cannot_become_a_reader_writes_on, stage_clear, NULL)
+{
+  static const char *const commands[] = { "hdel", "hset", "set" };
+  protocol anna = redisson(ANNA);
+  lease_id l = lease_of(&anna, 1);
+  share_renew_item one = { NAME, strlen(NAME), &l, TTL_MS, 'r', 1, false };
+
+  assert_int_equal(shares(anna, 1, 'w', 1, false).outcome, ACQUIRE_GRANTED);
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    assert_true(RENDERED(anna.dialect->share_renew, &anna, world_buffer(w), true, &one, 1, 0));
+    is_refused_without(commands[i]);
+    assert_int_equal(shares(redisson(BERT), 1, 'r', 1, false).outcome, ACQUIRE_BUSY);
+    assert_true(share_renews(anna, 1, 'w', 1, TTL_MS).remaining_ms > 0);
+  }
+}
+
 /* A writer of Java that reads, too, beside ours: no other could read after half of this. */
 TEST_WITH(a_writer_whose_end_is_refused_writes_on, stage_clear, NULL)
 {
