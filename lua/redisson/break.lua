@@ -32,8 +32,8 @@ if redis.call('HEXISTS', key, 'mode') == 1 then
 end
 if redis.call('HEXISTS', key, ARGV[1]) == 1 then
   redis.call('DEL', key)
-  wake(ARGV[2], ARGV[3], KEYS[2], KEYS[3], now)
   say_owner(ARGV[2], ARGV[3], ARGV[1])
+  wake(ARGV[2], ARGV[3], KEYS[2], KEYS[3], now)
   return 1
 end
 if kind == 'none' then

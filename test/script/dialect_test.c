@@ -542,6 +542,22 @@ TEST_WITH(a_writer_whose_end_is_refused_writes_on, stage_clear, NULL)
   assert_int_equal(shares(redisson(BERT), 1, 'r', 1, false).outcome, ACQUIRE_GRANTED);
 }
 
+/* It may still believe in it, and the reply names the right that is missing for the others. */
+TEST_WITH(an_owner_learns_of_a_break_whose_end_is_refused, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  lease_id l = { .client = "uYPBU3QhRpqt20T7kiWaGw", .ask = 42 };   /* JAVA */
+
+  assert_int_equal(number("HSET " NAME " " JAVA " 1"), 1);
+  ear_open("redisson_lock__channel:{x}:" JAVA);
+  assert_true(RENDERED(anna.dialect->break_lease, &anna, world_buffer(w), true, NAME,
+                       strlen(NAME), &l, 0));
+  is_refused_without("lindex");
+  assert_int_equal(number("EXISTS " NAME), 0);
+  assert_int_equal(ear_count(), 1);
+  ear_close();
+}
+
 /* ---- Spring's, plain ---- */
 
 TEST(a_late_release_of_an_older_ask_ends_nothing_of_spring_s)
