@@ -70,7 +70,7 @@ if kind == 'u' then
   redis.call('DECRBY', key, wanted)
   return { 1, now, for_ever_ms, for_ever_ms, token, wanted }
 end
-local deadline = string.format('%.0f', now_ms + ttl)
+local deadline, left = string.format('%.0f', now_ms + ttl), redis.call('PTTL', key)
 local added = 0           -- of an ask that comes again some may be there
 for from = 0, wanted - 1, permits_step do
   local pairs_of = {}
@@ -80,7 +80,6 @@ for from = 0, wanted - 1, permits_step do
   added = added + redis.call('ZADD', timeout, unpack(pairs_of))
 end
 redis.call('DECRBY', key, added)
-local left = redis.call('PTTL', key)
 if left > 0 then
   redis.call('PEXPIRE', timeout, left)
 end

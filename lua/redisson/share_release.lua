@@ -19,27 +19,34 @@ end
 local time = redis.call('TIME')
 local now_ms = math.floor(time[1] * 1000 + time[2] / 1000)
 local key, kind, units = KEYS[1], string.match(ARGV[3], '^(%a) (%d+)$')
-local none, is_done, heard = tonumber(ARGV[8]), false, 0
+local copies_ms, none, is_done, heard = tonumber(ARGV[4]), tonumber(ARGV[8]), false, 0
 --@include say
 --@include rw_end
 --@include permits_end
-if redis.call('TYPE', key).ok == 'hash' then
+local stored = redis.call('TYPE', key).ok
+if stored == 'hash' then
   is_done, heard = rw_end(key, ARGV[1], KEYS[3], ARGV[5], ARGV[6], is_by_token)
 else
-  local mine = redis.call('GET', KEYS[5])
+  local mine, semaphore = redis.call('GET', KEYS[5]), stored ~= 'none' and key
   if kind == 'u' and redis.call('EXISTS', KEYS[2]) == 1 then
     return 1
   end
   if mine or kind == 'u' then
-    permits_may_free(key)
+    -- A copy of this would add them again. First a removal, so that a full server accepts the rest.
+    redis.call('DEL', KEYS[2])
+    permits_may_free(semaphore)
+    if copies_ms > 0 then
+      redis.call('SET', KEYS[2], '1', 'PX', ARGV[4])
+    end
     redis.call('DEL', KEYS[5])
-    is_done, heard = true, permits_free(key, tonumber(mine or units), ARGV[5], ARGV[7])
+    is_done, heard = true, permits_free(semaphore, tonumber(mine or units), ARGV[5], ARGV[7])
+    copies_ms = 0
   else
-    is_done, heard = permits_end(key, KEYS[4], ARGV[2], tonumber(units), now_ms, ARGV[5],
+    is_done, heard = permits_end(semaphore, KEYS[4], ARGV[2], tonumber(units), now_ms, ARGV[5],
       ARGV[7])
   end
 end
-if tonumber(ARGV[4]) > 0 then
+if copies_ms > 0 then
   redis.pcall('SET', KEYS[2], '1', 'PX', ARGV[4])
 end
 if is_done and heard > 0 and none == 2 then

@@ -13,7 +13,7 @@ local key, timeout, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
 --@include say
 --@include permits_free
 local is_absent = not redis.call('GET', key)
-permits_reclaim(key, timeout, now_ms, ARGV[3], ARGV[4])
+permits_reclaim(not is_absent and key, timeout, now_ms, ARGV[3], ARGV[4])
 local held = redis.call('ZCARD', timeout)
 local limit = held + (tonumber(redis.call('GET', key) or 0) or 0)
 if ARGV[1] == 'delete' then

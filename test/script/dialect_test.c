@@ -558,6 +558,43 @@ TEST_WITH(an_owner_learns_of_a_break_whose_end_is_refused, stage_clear, NULL)
   ear_close();
 }
 
+TEST_WITH(a_permit_that_cannot_be_counted_is_not_broken, stage_clear, NULL)
+{
+  protocol anna = redisson(ANNA);
+  lease_id l = { .client = "MDEyMzQ1Njc4OWFiY2RlZg", .ask = 1 };   /* by base64url */
+  release_answer a;
+
+  sets(anna, 2);
+  assert_int_equal(number("ZADD {x}:timeout 9999999999999 0123456789abcdef"), 1);
+  assert_true(RENDERED(anna.dialect->break_lease, &anna, world_buffer(w), true, NAME,
+                       strlen(NAME), &l, 0));
+  is_refused_without("incrby");
+  assert_true(RENDERED(anna.dialect->break_lease, &anna, world_buffer(w), true, NAME,
+                       strlen(NAME), &l, 0));
+  assert_true(native_release_answer(stage_send(), &a));
+  assert_int_equal(a.outcome, RELEASE_DONE);
+  assert_string_equal(run("GET " NAME), "3");
+}
+
+/* Without the note of its end each copy of the release adds them once more. */
+TEST_WITH(permits_without_a_lease_whose_end_cannot_be_noted_are_kept, stage_clear, NULL)
+{
+  static const char *const commands[] = { "set", "del", "incrby" };
+  protocol anna = redisson(ANNA);
+  share_ending e = { .name = NAME, .name_size = strlen(NAME), .lease = lease_of(&anna, 1),
+                     .kind = LOCK_COUNTER, .units = 2, .ttl_ms = TTL_MS };
+
+  sets(anna, 3);
+  assert_int_equal(shares(anna, 1, 'u', 2, false).outcome, ACQUIRE_GRANTED);
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    assert_true(RENDERED(anna.dialect->share_release, &anna, world_buffer(w), true, &e));
+    is_refused_without(commands[i]);
+    assert_string_equal(run("GET " NAME), "1");
+  }
+  assert_int_equal(ends(anna, 1, 'u', 2).outcome, RELEASE_DONE);
+  assert_string_equal(run("GET " NAME), "3");
+}
+
 /* ---- Spring's, plain ---- */
 
 TEST(a_late_release_of_an_older_ask_ends_nothing_of_spring_s)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Adds `count` free permits; waiters are notified of the free number. A semaphore that was
--- deleted meanwhile is not created again. Returns the number of receivers.
+-- deleted meanwhile, `key` is false then, is not created again. Returns the number of receivers.
 local function permits_free(key, count, publish, channel)
-  if count > 0 and redis.call('EXISTS', key) == 1 then
+  if count > 0 and key then
     local free = redis.call('INCRBY', key, count)
     if free > 0 then
       return say(publish, channel, string.format('%.0f', free))
@@ -15,7 +15,7 @@ end
 -- refused by a command that changes nothing. A full server refuses it, too, and accepts the later
 -- one.
 local function permits_may_free(key)
-  local done = redis.call('EXISTS', key) == 1 and redis.pcall('INCRBY', key, 0)
+  local done = key and redis.pcall('INCRBY', key, 0)
   if type(done) == 'table' and not string.find(done.err, 'OOM command', 1, true) then
     redis.call('INCRBY', key, 0)
   end
