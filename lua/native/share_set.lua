@@ -40,13 +40,19 @@ if not is_absent and ARGV[1] == 'absent' then
   share_save(share)
   return { 0, share.limit }
 end
-share.kind, share.limit, share.generation = 'sem', ARGV[2] + 0, share.generation + 1
-share.kept = ARGV[1] == 'set' and 1 or 0
--- The count is written before other changes: a full server refuses the script as a whole.
-redis.call('HSET', share.key, 's', share_state(share))
-if share.kept == 1 then
-  redis.call('PERSIST', share.key)
+local keeps = ARGV[1] == 'set'
+if share.kind ~= 'none' then
+  -- First a write that changes nothing: a full server refuses the script as a whole. Then what
+  -- else may be refused: a number that stays with a key that ends would lose the permits in use.
+  redis.call('HSET', share.key, 's', share_state(share))
+  redis.call('HDEL', share.key, '')
+  if keeps then
+    redis.call('PERSIST', share.key)
+  end
 end
+share.kind, share.limit, share.generation = 'sem', ARGV[2] + 0, share.generation + 1
+share.kept = keeps and 1 or 0
+share_put(share, 's', share_state(share))
 share.length = 1
 share_drop_over(share)
 share_pump(share)

@@ -166,6 +166,28 @@ TEST(a_release_without_one_of_its_rights_loses_no_unit)
     }
 }
 
+/* A number that is kept under a key that ends would lose the permits in use. */
+TEST(a_number_of_permits_without_one_of_its_rights_is_not_set)
+{
+  static const char *const commands[] = { "hset", "hdel", "persist" };
+
+  world_listen(w, BERT);
+  share_set(w, SHARE_SET_IF_ABSENT, 1, NULL);
+  share_ask(w, ANNA, 'p', 1, 1);
+  share_ask(w, BERT, 'p', 1, 1);
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    const char *before = stored();
+
+    acl("-", commands[i]);
+    (void)share_set_error(w, SHARE_SET, 3);
+    acl("+", commands[i]);
+    assert_string_equal(stored(), before);
+  }
+  share_set(w, SHARE_SET, 3, NULL);
+  assert_int_equal(share_inspect(w).used, 2);
+  assert_int_equal(test_server_integer(world_server(w), "PTTL " WORLD_KEY), -1);
+}
+
 /* ---- tokens ---- */
 
 TEST(tokens_that_no_clock_reaches_count_for_nothing)
