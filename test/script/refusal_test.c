@@ -188,4 +188,17 @@ TEST(a_waiter_without_one_of_its_rights_takes_no_lease_away)
   }
 }
 
+/* It was answered that the slot is on its way to another node. */
+TEST(a_waiter_needs_no_right_to_ask_what_exists)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  world_listen(w, BERT);
+  test_server_command(world_server(w), "ACL SETUSER %s -exists", mode_user());
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_WAITING);
+  test_server_command(world_server(w), "ACL SETUSER %s +exists", mode_user());
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+}
+
 RUN_STAGE(stage_start_with_debug, stage_stop, stage_clear, NULL)

@@ -14,12 +14,12 @@ local left = lease.is_held and now > lease.deadline + 1000000 and redis.call('PT
 if not queue then
   local value, place = lease_value(lease), #string.match(prefix, '^[^{]+') + 2
   local absent = string.sub(key, 1, place - 1) .. '-' .. string.sub(key, place + 1)
-  if type(redis.pcall('EXISTS', absent)) == 'table' then
-    return redis.error_reply('TRYAGAIN the slot of this lock is on its way to another node')
-  end
   left = left > 0 and left or retention(math.max(ttl, lease.length or 0))
   redis.call('SET', key, value, 'KEEPTTL')
-  redis.call('PEXPIRE', absent, left)
+  if type(redis.pcall('PEXPIRE', absent, left)) == 'table' then
+    redis.call('PEXPIRE', key, left)               -- or the user has no right to it
+    return redis.error_reply('TRYAGAIN the slot of this lock is on its way to another node')
+  end
   redis.call('DEL', key)
   local done = redis.pcall('HSET', key, 's', value, 'h', 1, 'n', 2, 'w1', entry,
     'c' .. me.client, 1)
