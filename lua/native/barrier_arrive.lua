@@ -68,7 +68,7 @@ end
 if meeting.arrived > 0 and meeting.parties ~= parties then
   return { 4, meeting.parties }
 end
-local place, generation = meeting.arrived, meeting.generation
+local before, place, generation = meeting_text(meeting), meeting.arrived, meeting.generation
 index, meeting.next = meeting.next, meeting.next + 1
 meeting.parties, meeting.arrived = parties, place + 1
 if place == 0 then
@@ -82,7 +82,16 @@ end
 -- One write: a full server refuses it completely.
 redis.call('HSET', KEYS[1], 's', meeting_text(meeting), 'a' .. ARGV[1], index, 'i' .. index,
   string.format('%s %.0f %.0f %.0f', ARGV[1], generation, place, now + silence))
-redis.call('PEXPIRE', KEYS[1], 3600000)
+local done = redis.pcall('PEXPIRE', KEYS[1], 3600000)
+if type(done) == 'table' then             -- no right to it: refused, and not counted
+  if index == 1 then
+    redis.call('DEL', KEYS[1])
+  else
+    redis.call('HDEL', KEYS[1], 'a' .. ARGV[1], 'i' .. index)
+    redis.call('HSET', KEYS[1], 's', before)
+  end
+  return done
+end
 local first = meeting.first
 meeting_forget(meeting)
 if meeting.first > first then

@@ -8,6 +8,7 @@
 
 #include "dialect/native/barrier.h"
 #include "ear.h"
+#include "mode.h"
 #include "server.h"
 #include "stage.h"
 #include "rendered.h"
@@ -274,6 +275,28 @@ TEST(a_full_server_refuses_arrivals_and_still_breaks)
   stage_empty_memory();
   assert_int_equal(look().arrived, 0);
   assert_int_equal(look().generation, 1);
+}
+
+/* The program calls again, as another party: others would pass without one. */
+TEST(an_arrival_without_one_of_its_rights_does_not_count)
+{
+  static const char *const commands[] = { "pexpire", "hset", "hmget" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+    for (uint32_t others = 0; others < 2; others++) {
+      barrier_call c = call_of(1, 3, 0);
+
+      test_server_command(world_server(w), "FLUSHALL");
+      if (others > 0)
+        arrive(BERT, 1, 3, 0);
+      test_server_command(world_server(w), "ACL SETUSER %s -%s", mode_user(), commands[i]);
+      assert_true(RENDERED(native_barrier_arrive, world_native(w, ANNA), world_buffer(w),
+                           false, &c));
+      assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+      test_server_command(world_server(w), "ACL SETUSER %s +%s", mode_user(), commands[i]);
+      assert_int_equal(look().arrived, others);
+      assert_int_equal(arrive(ANNA, 2, 3, 0).place, others);
+    }
 }
 
 TEST(a_key_of_another_kind_is_left_alone)

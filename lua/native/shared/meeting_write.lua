@@ -19,7 +19,8 @@ local function meeting_break(m)
   redis.call('HSET', KEYS[1], 's', meeting_text(m))
   meeting_tell()
 end
--- A new arrival removes at most two old ones: so their number does not grow.
+-- A new arrival removes at most two old ones: so their number does not grow. It counts, also where
+-- the user has no right to remove them.
 local function meeting_forget(m)
   for _ = 1, 2 do
     if m.last - m.first <= 1024 then
@@ -28,7 +29,10 @@ local function meeting_forget(m)
     local party, generation = string.match(redis.call('HGET', KEYS[1], 'i' .. m.first) or '',
       '^(%S+) (%d+) ')
     if party then
-      redis.call('HDEL', KEYS[1], 'i' .. m.first, 'a' .. party, 'x' .. generation - 1)
+      if type(redis.pcall('HDEL', KEYS[1], 'i' .. m.first, 'a' .. party,
+        'x' .. generation - 1)) == 'table' then
+        return
+      end
       m.kept = math.max(m.kept, generation + 1)
     end
     m.first = m.first + 1
