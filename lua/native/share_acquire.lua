@@ -54,16 +54,17 @@ if fits and now > last + 0 and now > floor and
   elseif deadline < ends + 0 then
     ends, first = string.format('%.0f', deadline), id
   end
-  redis.call('HSET', KEYS[1], 's', kind .. ' ' .. token .. ' ' .. used + units .. ' ' ..
-    earliest .. ' ' .. ends .. ' ' .. first .. ' ' .. (mode == 'w' and '1' or rest),
-    'k' .. id, mode .. ' ' .. units .. ' ' .. token .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 0')
   -- The first grant of each minute, and long ones, set the retention again; a semaphore with
-  -- a set count has none.
+  -- a set count has none. As in share_grant.lua it comes first.
   if (ttl > 900000 or math.floor(now / 60000000) ~= math.floor(last / 60000000)) and
     not (kind == 'sem' and string.find(rest, ' 1$')) then
     --@include raise_ttl
+    redis.call('SET', KEYS[1], '', 'NX')
     raise_ttl(KEYS[1], ttl)
   end
+  redis.call('HSET', KEYS[1], 's', kind .. ' ' .. token .. ' ' .. used + units .. ' ' ..
+    earliest .. ' ' .. ends .. ' ' .. first .. ' ' .. (mode == 'w' and '1' or rest),
+    'k' .. id, mode .. ' ' .. units .. ' ' .. token .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 0')
   return { 1, now, ttl, ttl, now, units }
 end
 --@tail share_contend

@@ -166,6 +166,31 @@ TEST(a_release_without_one_of_its_rights_loses_no_unit)
     }
 }
 
+/* Units that the caller does not know it has would be in use until their end. */
+TEST(a_share_without_one_of_its_rights_is_not_granted_or_waited_for)
+{
+  static const char *const states[] = { "", "rw 1 0 0 0 - 0", "rw 1 1 0 9007199254740000 - 1" };
+  static const char *const commands[] = { "pexpire", "pttl", "hset" };
+
+  for (size_t i = 0; i < 9; i++) {
+    share_call c = share_call_of(w, 'r', 1, 1);
+    const char *stored_state = states[i / 3], *before;
+
+    world_clear(w);
+    world_listen(w, BERT);
+    if (*stored_state != 0)
+      test_server_command(world_server(w), "HSET " WORLD_KEY " s %s", stored_state);
+    test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 1800000");
+    before = stored();
+    if (*stored_state == 0 && i % 3 == 1)
+      continue;                         /* a new key has no end that could be read */
+    acl("-", commands[i % 3]);
+    is_refused(share_acquire_error(w, BERT, &c), RESP_FAULT_DENIED);
+    acl("+", commands[i % 3]);
+    assert_string_equal(stored(), before);
+  }
+}
+
 /* A number that is kept under a key that ends would lose the permits in use. */
 TEST(a_number_of_permits_without_one_of_its_rights_is_not_set)
 {

@@ -49,10 +49,19 @@ local function share_save(share)
   -- Units must not be lost with the holder: what is written comes before what is removed. And a
   -- removal of nothing before both: without the right to it nothing is done, and a full server
   -- accepts the rest.
+  local raises, is_stored = share.kept == 0 and share.length > 0, share.is_stored
   if #gone > 0 then
     redis.call('HDEL', share.key, '')
+  elseif #set > 0 and raises and is_stored then
+    -- It changes nothing, but is a write that a full server refuses.
+    redis.call('SET', share.key, '', 'NX')
+  end
+  -- Without the right to it nothing is granted or queued, too.
+  if raises and is_stored then
+    raise_ttl(share.key, share.length)
   end
   if #gone > 0 or #set > 0 then
+    share.is_stored = true
     share_put(share, 's', share_state(share))
     redis.call('HSET', share.key, unpack(set))
   elseif share.has_looked then
@@ -61,8 +70,10 @@ local function share_save(share)
   for i = 1, #gone, 1000 do
     redis.call('HDEL', share.key, unpack(gone, i, math.min(i + 999, #gone)))
   end
-  if share.kept == 0 and share.length > 0 then
-    raise_ttl(share.key, share.length)
+  if raises and not is_stored and
+    type(redis.pcall('PEXPIRE', share.key, retention(share.length))) == 'table' then
+    redis.call('DEL', share.key)
+    redis.call('PEXPIRE', share.key, 1)            -- is refused again
   end
   for _, message in ipairs(share.told) do
     local words = message.words

@@ -29,6 +29,7 @@ local function share_load(key, ...)
     else
       share.kind, share.token, share.used, share.earliest, share.ends, share.first = kind,
         token + 0, used + 0, earliest + 0, ends + 0, first
+      share.is_stored = true
       if kind == 'sem' then
         share.limit, share.generation, share.kept = limit + 0, generation + 0, kept + 0
       else
