@@ -23,8 +23,12 @@ end
 if wanted <= free then
   redis.call('ZADD', permits_key, decimal(now), entry)
   make_up_for_the_lost()
-  write_value(free - wanted)
-  remove_gone()
+  local done = write_value(free - wanted - remove_gone())
+  if done.err then                                 -- the user has no right to it
+    redis.call('ZREM', permits_key, entry)
+    return done
+  end
+  live_on()
   return { 1, free - wanted }
 end
 make_up_for_the_lost()

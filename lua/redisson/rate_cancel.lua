@@ -9,7 +9,7 @@ local at = redis.call('ZSCORE', permits_key, entry)
 if not at or at + interval <= now then
   return { 0 }
 end
-write_value(room + ARGV[1])
-remove_gone()
 redis.call('ZREM', permits_key, entry)
+write_value(room + ARGV[1] - remove_gone())
+live_on()
 return { 1 }

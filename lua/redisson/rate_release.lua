@@ -9,6 +9,8 @@
 --@may_return rate
 local wanted, given, over = tonumber(ARGV[1]), 0, {}
 local oldest = live(wanted)
+-- A removal of nothing, so that a user without the right to it changes nothing.
+redis.call('ZREM', permits_key, '')
 for i = 1, #oldest, 2 do
   local permits = permits_of(oldest[i])
   if given < wanted then
@@ -23,12 +25,13 @@ for i = 1, #oldest, 2 do
   end
 end
 if given > 0 then
-  write_value(room + given)
   for _, entry in ipairs(gone) do
     over[#over + 1] = entry
   end
   for first = 1, #over, 1000 do
     redis.call('ZREM', permits_key, unpack(over, first, math.min(first + 999, #over)))
   end
+  write_value(room + given)
+  live_on()
 end
 return answer(decimal(given))

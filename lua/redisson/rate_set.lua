@@ -30,7 +30,7 @@ if ARGV[5] == 's' or ARGV[5] == 'u' and ARGV[4] ~= old[4] then
   redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
 elseif ARGV[5] == 'u' then
   --@may_return rate
-  write_value(rate - sum_of(live()))
-  remove_gone()
+  write_value(rate - sum_of(live()) - remove_gone())
+  live_on()
 end
 return answer('1')

@@ -11,6 +11,7 @@
 
 #include "dialect/redisson/redisson.h"
 #include "dialect/redisson/rate.h"
+#include "mode.h"
 #include "server.h"
 #include "stage.h"
 #include "rendered.h"
@@ -578,6 +579,59 @@ TEST(a_full_server_takes_nothing)
   assert_int_equal(run_integer("ZCARD " PERMITS), 1);
   assert_string_equal(run("GET " VALUE), "4");
   assert_int_equal(wait_for(4), 0);
+}
+
+/* ---- without one of the rights ---- */
+
+typedef bool render(const protocol *n, request *out, const rate_call *c);
+
+static uint64_t asked_until_refused(uint64_t most)
+{
+  uint64_t sum = 0;
+
+  while (sum < most && ask(3).outcome == RATE_GRANTED)
+    sum += 3;
+  return sum;
+}
+
+/* More entries than are counted one by one: of 300 permits that are gone, and of 600 that count. */
+static void expect_no_more_without(const char *command, render *change)
+{
+  rate_call c = call_of();
+  uint64_t sum;
+
+  (void)begin(NULL);
+  set(1000, 2000);
+  assert_int_equal(asked_until_refused(300), 300);
+  set_now(START_MS + 1000);
+  assert_int_equal(asked_until_refused(600), 600);
+  set_now(START_MS + 2000);
+  c.permits = 3;
+  c.id = (const uint8_t *)"0123456789abcdef";
+  if (change == rate_cancel)
+    assert_int_equal(ask_as(ANNA, "0123456789abcdef", 3).outcome, RATE_GRANTED);
+  run("ACL SETUSER %s -%s", mode_user(), command);
+  assert_true(RENDERED(change, world_native(w, ANNA), world_buffer(w), false, &c));
+  (void)stage_send();
+  run("ACL SETUSER %s +%s", mode_user(), command);
+  if (available() > (change == rate_release ? 403 : 400))
+    fail_msg("%lld are free without %s", (long long)available(), command);
+  set_now(START_MS + 2500);
+  sum = asked_until_refused(399);
+  set_now(START_MS + 4000);
+  if (available() > 1000 - (int64_t)sum)
+    fail_msg("%lld and %d are free later without %s", (long long)available(), (int)sum, command);
+}
+
+TEST(a_request_without_one_of_its_rights_makes_no_permits)
+{
+  static const char *const commands[] = { "set", "zadd", "zremrangebyscore", "zrem" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    expect_no_more_without(commands[i], rate_acquire);
+    expect_no_more_without(commands[i], rate_cancel);
+    expect_no_more_without(commands[i], rate_release);
+  }
 }
 
 /* ---- many, by chance ---- */

@@ -71,32 +71,33 @@ end
 -- Less than 0 if more permits count than the rate has now.
 local room = math.min(kept, rate - used)
 local free = math.max(room, 0)
+-- The order of the writes: an entry that the value does not include would add its permits to it
+-- when it is gone; so would one that is gone for the second time, if it stays. Removed entries that
+-- the value still includes only mean fewer permits for an interval.
+-- Returns the permits of those that the user has no right to remove: the value includes them on.
+local function remove_gone()
+  local done = #gone > 0 and redis.pcall('ZREMRANGEBYSCORE', permits_key, '-inf', gone_by)
+  return type(done) == 'table' and back or 0
+end
+-- Returns what SET does, which may be an error.
+local function write_value(left)
+  return redis.pcall('SET', value_key, decimal(math.min(left, rate) - shift))
+end
 -- After the writes. A client's own keys expire: an interval later their contents have no
--- effect.
+-- effect. While a slot migrates, a cluster node refuses the key of the entries, if all were
+-- removed.
 local function live_on()
+  local left = keep_alive
   if keep_alive > 0 then
-    redis.call('PEXPIRE', KEYS[1], keep_alive)
-    redis.call('PEXPIRE', value_key, keep_alive)
-    redis.call('PEXPIRE', permits_key, keep_alive)
-    return
-  end
-  local left = redis.call('PTTL', KEYS[1])
-  if left <= 0 and of_each then
-    left = interval + 1000
+    redis.pcall('PEXPIRE', KEYS[1], keep_alive)
+  else
+    left = redis.call('PTTL', KEYS[1])
+    if left <= 0 and of_each then
+      left = interval + 1000
+    end
   end
   if left > 0 then
-    redis.call('PEXPIRE', value_key, decimal(left))
-    redis.call('PEXPIRE', permits_key, decimal(left))
-  end
-end
--- Writes the value after entries are added and before any is removed: while a slot migrates,
--- a cluster node refuses keys that were removed.
-local function write_value(left)
-  redis.call('SET', value_key, decimal(math.min(left, rate) - shift))
-  live_on()
-end
-local function remove_gone()
-  if #gone > 0 then
-    redis.call('ZREMRANGEBYSCORE', permits_key, '-inf', gone_by)
+    redis.pcall('PEXPIRE', value_key, decimal(left))
+    redis.pcall('PEXPIRE', permits_key, decimal(left))
   end
 end
