@@ -299,6 +299,22 @@ TEST(an_arrival_without_one_of_its_rights_does_not_count)
     }
 }
 
+/* Of more than 1024 old arrivals the first two are removed after that. */
+TEST(an_arrival_counts_though_old_ones_cannot_be_removed)
+{
+  static const char *const commands[] = { "hdel", "hget" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    test_server_command(world_server(w), "DEL " KEY);
+    test_server_command(world_server(w), "HSET " KEY " s %s i1 %s aA:1 1",
+                        "bar 3 1100 0 0 2000 2000 1 1999 0 0", "A:1 0 0 1");
+    test_server_command(world_server(w), "ACL SETUSER %s -%s", mode_user(), commands[i]);
+    assert_int_equal(arrive(ANNA, 1, 3, 1100).outcome, BARRIER_WAITING);
+    test_server_command(world_server(w), "ACL SETUSER %s +%s", mode_user(), commands[i]);
+    assert_int_equal(look().arrived, 1);
+  }
+}
+
 TEST(a_key_of_another_kind_is_left_alone)
 {
   barrier_call c = call_of(1, 2, 0);

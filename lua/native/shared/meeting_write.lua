@@ -20,14 +20,17 @@ local function meeting_break(m)
   meeting_tell()
 end
 -- A new arrival removes at most two old ones: so their number does not grow. It counts, also where
--- the user has no right to remove them.
+-- the user has no right to read or to remove them.
 local function meeting_forget(m)
   for _ = 1, 2 do
     if m.last - m.first <= 1024 then
       return
     end
-    local party, generation = string.match(redis.call('HGET', KEYS[1], 'i' .. m.first) or '',
-      '^(%S+) (%d+) ')
+    local text = redis.pcall('HGET', KEYS[1], 'i' .. m.first) or ''
+    if type(text) == 'table' then
+      return
+    end
+    local party, generation = string.match(text, '^(%S+) (%d+) ')
     if party then
       if type(redis.pcall('HDEL', KEYS[1], 'i' .. m.first, 'a' .. party,
         'x' .. generation - 1)) == 'table' then
