@@ -188,6 +188,25 @@ TEST(a_waiter_without_one_of_its_rights_takes_no_lease_away)
   }
 }
 
+/* Not as one of another type. */
+TEST(a_lock_that_the_user_may_not_read_is_denied)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  acquire_call c = world_call(w, 1);
+  const char *errors[2];
+
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, BERT, 1);
+  test_server_command(world_server(w), "ACL SETUSER %s -hmget", mode_user());
+  errors[0] = world_release_error(w, ANNA, &a.lease);
+  assert_int_equal(resp_fault_of(errors[0], strlen(errors[0])), RESP_FAULT_DENIED);
+  errors[1] = world_acquire_error(w, CARL, &c);
+  assert_int_equal(resp_fault_of(errors[1], strlen(errors[1])), RESP_FAULT_DENIED);
+  test_server_command(world_server(w), "ACL SETUSER %s +hmget", mode_user());
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+}
+
 /* It was answered that the slot is on its way to another node. */
 TEST(a_waiter_needs_no_right_to_ask_what_exists)
 {

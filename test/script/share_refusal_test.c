@@ -191,6 +191,20 @@ TEST(a_share_without_one_of_its_rights_is_not_granted_or_waited_for)
   }
 }
 
+/* Not as one of another type. */
+TEST(a_share_that_the_user_may_not_read_is_denied)
+{
+  share_call c = share_call_of(w, 'w', 1, 1);
+  acquire_answer a = share_ask(w, ANNA, 'r', 1, 1);
+
+  acl("-", "hmget");
+  is_refused(share_release_error(w, ANNA, &a.lease), RESP_FAULT_DENIED);
+  is_refused(share_cancel_error(w, ANNA, 1), RESP_FAULT_DENIED);
+  is_refused(share_acquire_error(w, BERT, &c), RESP_FAULT_DENIED);
+  acl("+", "hmget");
+  assert_true(share_release(w, ANNA, &a.lease, 0));
+}
+
 /* A number that is kept under a key that ends would lose the permits in use. */
 TEST(a_number_of_permits_without_one_of_its_rights_is_not_set)
 {

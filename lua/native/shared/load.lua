@@ -28,5 +28,7 @@ local function load(key, client)
   local use = uses[fields[1] and string.match(fields[1], '^%l+') or '']
   if use then
     foreign = redis.error_reply('WRONGTYPE this name is used as a ' .. use)
+  elseif fields.err and not string.find(fields.err, 'WRONGTYPE Operation', 1, true) then
+    foreign = fields                               -- the user has no right to it
   end
 end

@@ -13,6 +13,9 @@ local function share_load(key, ...)
     first = '-', writes = 0, limit = 0, generation = 0, kept = 0, head = 1, next = 1,
     length = 0, gone = {}, removed = {}, set = {}, told = {} }
   local value = fields[1]
+  if fields.err and not string.find(fields.err, 'WRONGTYPE Operation', 1, true) then
+    share.refused = fields                         -- the user has no right to it
+  end
   if not value then
     value = fields.err and redis.call('MGET', key)[1]
     if value or redis.call('EXISTS', key) == 1 then
@@ -44,6 +47,9 @@ local function share_load(key, ...)
 end
 local function share_refuse(share)
   local uses = { lock = 'as a lock', rw = 'as a read/write lock', sem = 'as a semaphore' }
+  if share.kind == 'other' and share.refused then
+    return share.refused
+  end
   return redis.error_reply('WRONGTYPE this name is used ' ..
     (uses[share.kind] or 'by something that is not of dibs'))
 end
