@@ -44,8 +44,10 @@ typedef enum dibs_status {
   DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself, directly or in a cycle;
                               dibs_client_error() names it */
   DIBS_UNKNOWN = 8,        /* sent, and no reply came: it may or may not have been executed,
-                              but no change is made after the call. Nothing is owned; a
-                              lease may exist on the server for at most one ttl */
+                              but no change is made after the call; or, if
+                              dibs_request_cancel() or dibs_close() ended it, after its
+                              limit. Nothing is owned; a lease may exist on the server for
+                              at most one ttl */
   DIBS_BROKEN = 9,         /* barrier: a party gave up or died; dibs_barrier_reset() */
   DIBS_FENCED = 10,        /* guarded write: a newer fence was seen; not written, or (if a reply
                               was lost and the library repeated it) before that fence */

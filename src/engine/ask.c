@@ -197,16 +197,19 @@ static dibs_status status_after(const ask *a, dibs_status fault)
   return a->was_lost && is_change(a) ? DIBS_UNKNOWN : fault;
 }
 
-/* The connection is gone. A sent command is sent again, unless its op forbids that (is_once). */
+/* The connection is gone. A sent command is sent again, unless its op forbids that (is_once): the
+ * server may still execute it, and the caller decides by what it finds there after its call. */
 void ask_unsent(ask *a, dibs_status why, const char *words)
 {
-  if (a->state == ASK_DONE)
+  if (a->state == ASK_DONE || a->state == ASK_LOST)
     return;
+  ask_doubt(a);
   if (a->op != NULL && a->op->is_once && a->state == ASK_SENT) {
-    ask_done(a, DIBS_UNKNOWN, words);
+    a->state = ASK_LOST;
+    a->give_up_at = a->late_at;
+    words_set(a, words);
     return;
   }
-  ask_doubt(a);
   a->state = ASK_OPEN;
   a->asking = NULL;                      /* the slot may have moved since */
   a->status = why;
@@ -219,7 +222,7 @@ void asks_unsent(engine *e, const server *s, dibs_status why, const char *words)
     if (s != NULL && (a->state == ASK_SENT ? a->sent_to : ask_server(e, a)) != s)
       continue;
     ask_unsent(a, why, words);
-    if (a->state != ASK_DONE && (is_brief(a) || ask_fault_is_final(why)))
+    if (a->state == ASK_OPEN && (is_brief(a) || ask_fault_is_final(why)))
       ask_done(a, status_after(a, why), a->words);
   }
 }
@@ -389,7 +392,11 @@ void asks_tick(engine *e, instant now)
   for (ask *a = e->first_ask; a != NULL; a = a->next) {
     if (a->state == ASK_DONE || instant_before(now, a->give_up_at))
       continue;
-    if (a->state != ASK_SENT) {
+    if (a->state == ASK_LOST) {
+      ask_done(a, DIBS_UNKNOWN, a->words);
+      continue;
+    }
+    if (a->state == ASK_OPEN) {
       ask_unanswered(e, a, now);
       a->status = a->was_lost ? DIBS_UNKNOWN : a->status;
       continue;

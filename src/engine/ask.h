@@ -9,7 +9,8 @@
 /* Channels that an ACL forbids are tried again then: it may have changed. */
 #define FORBIDDEN_FOR SPAN_MS(30000)
 
-typedef enum ask_state { ASK_OPEN = 1, ASK_SENT, ASK_DONE } ask_state;
+/* ASK_LOST: its connection ended, and it is not sent again (is_once); DIBS_UNKNOWN at `late_at`. */
+typedef enum ask_state { ASK_OPEN = 1, ASK_SENT, ASK_LOST, ASK_DONE } ask_state;
 
 typedef struct observation observation;
 
@@ -27,6 +28,7 @@ typedef struct ask {
   server *sent_to;
   server *asking;          /* for the next attempt, after ASKING */
   instant asked_at, give_up_at, try_at, sent_at;
+  instant late_at;         /* the limit of what was sent last: no copy is executed after it */
   unsigned attempts;
   dibs_status status;
   resp_reply *reply;

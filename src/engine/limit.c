@@ -15,8 +15,9 @@ void ask_times_set(const engine *e, ask *a, const server *s, instant now)
   instant last = a->observation != NULL ? INSTANT_NEVER : a->give_up_at;
 
   a->sent_at = now;
+  a->late_at = instant_min(last, sent_again);
   if (a->command.has_limit)
-    a->command.limit_us = lock_server_us_at(s->locks, s->route, instant_min(last, sent_again));
+    a->command.limit_us = lock_server_us_at(s->locks, s->route, a->late_at);
   a->command.estimate_us = lock_server_us_trusted(s->locks, s->route, now);
 }
 

@@ -74,8 +74,8 @@ struct sync_op {
                                       whose reply was lost, also in an earlier call; 0: none */
   int64_t late_until_us;           /* the same: the latest limit of those, in the server's time */
   /* Of a row without `every`: */
-  bool is_once;                    /* sent again only if the server refused it; UNKNOWN as
-                                      soon as its connection ends */
+  bool is_once;                    /* sent again only if the server refused it; if its connection
+                                      ends, UNKNOWN when no copy can be executed any more */
   bool is_brief;                   /* ends as soon as `server` cannot be asked; in a Cluster it
                                       waits while that one refuses: no other one has its slots */
   bool is_pinned; size_t server;   /* asks this one of engine_route_count() */

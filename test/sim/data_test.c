@@ -145,6 +145,56 @@ TEST(nothing_is_done_twice_and_no_loss_is_silent)
   assert_true(adds_in_doubt > 20 && takes_in_doubt > 20);      /* it was not all calm */
 }
 
+/* ---- a change without a reply is not made after its call ---- */
+
+enum { HELD_MS = 2500, APART_MS = 1000 };        /* over the command_timeout, 2 s, and under it */
+
+static dibs_client *shared;
+
+/* The first request without a reply: after command_timeout it ends the connection of both. */
+static void adds_before(void *data)
+{
+  (void)data;
+  EXPECT(dibs_list_add(shared, "other", dibs_text("e"), NULL) == DIBS_UNKNOWN);
+}
+
+/* The request of this call arrives half a second after the connection has ended. */
+static void pops_in_doubt(void *data)
+{
+  dibs_sim_fault f = { .kind = DIBS_SIM_HOLD, .ms = HELD_MS, .at_us = 0 };
+  dibs_value *got = NULL;
+  int64_t begun;
+  char then[32];
+
+  (void)data;
+  shared = open_client();
+  for (int i = 0; i < 2; i++)
+    EXPECT(dibs_list_add(shared, "jobs", dibs_text("e"), NULL) == DIBS_OK);
+  EXPECT(dibs_list_pop_first(shared, "jobs", &got) == DIBS_OK);   /* the server has the script */
+  got = dibs_value_free(got);
+  EXPECT(dibs_sim_inject(sim, &f) == DIBS_OK);
+  dibs_sim_thread(adds_before, NULL);
+  dibs_sim_sleep_ms(APART_MS);
+  begun = dibs_sim_now_us(sim);
+  EXPECT(dibs_list_pop_first(shared, "jobs", &got) == DIBS_UNKNOWN && got == NULL);
+  EXPECT(dibs_sim_now_us(sim) - begun <= 2050 * 1000);       /* command_timeout */
+  (void)snprintf(then, sizeof(then), "%s", dibs_sim_server(sim, "LLEN jobs"));
+  dibs_sim_sleep_ms(10000);
+  EXPECT(strcmp(dibs_sim_server(sim, "LLEN jobs"), then) == 0);
+  shared = dibs_close(shared);
+}
+
+TEST(a_change_without_a_reply_is_not_made_after_its_call)
+{
+  sim = dibs_sim_new(NULL);
+  assert_non_null(sim);
+  (void)dibs_sim_start(sim, "p", pops_in_doubt, NULL);
+  assert_true(dibs_sim_run(sim, HOUR_MS));
+  if (dibs_sim_first_flaw(sim) != NULL)
+    fail_msg("%s", dibs_sim_first_flaw(sim));
+  sim = dibs_sim_free(sim);
+}
+
 /* ---- maps ---- */
 
 static bool count(dibs_bytes key, dibs_bytes value, void *data)
