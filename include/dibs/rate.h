@@ -69,7 +69,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_set(
  *            takes them, 1 or more; on DIBS_OK 0.
  * Returns    DIBS_OK: they are taken. DIBS_BUSY: a try, and the rate does not allow them now.
  *            DIBS_TIMED_OUT, DIBS_CANCELLED: they are not; permits granted at that moment are
- *            returned. DIBS_UNKNOWN: a try without a reply; they may be taken.
+ *            returned. DIBS_UNKNOWN: they may be taken: a try without a reply, or the
+ *            server has not confirmed that it returned them.
  *            DIBS_ERR_ARGUMENT: also more permits than the limiter ever grants at once, which
  *            would wait forever.
  *            DIBS_ERR_NOT_SET: call dibs_rate_limiter_set() first.

@@ -135,17 +135,27 @@ static void finish(wait *w)
     w->kind->ended(w);
 }
 
+/* `reply` NULL: the server has not confirmed that it undid anything. */
+static void undone(wait *w, const resp_reply *reply)
+{
+  const sync_row *row = w->op->row;
+  sync_next next = sync_repeat();
+
+  if (row->undone != NULL)
+    next = row->undone(w->op, w->end.status, reply);
+  else if (reply == NULL && w->may_be_done)
+    next = sync_over(DIBS_UNKNOWN, "the server has not confirmed that it has undone the request, "
+                                   "which it may have executed");
+  if (next.what == SYNC_OVER)
+    (void)outcome_set(&w->end, w->client, next.status, next.message);
+}
+
 static void left(client_record *c, question *q)
 {
   wait *w = RECORD_OF(wait, leaving, q);
 
   (void)c;
-  if (w->op->row->undone != NULL) {
-    sync_next next = w->op->row->undone(w->op, w->end.status, q->reply);
-
-    if (next.what == SYNC_OVER)
-      (void)outcome_set(&w->end, w->client, next.status, next.message);
-  }
+  undone(w, q->reply);
   question_deinit(q);
   finish(w);
 }
@@ -157,21 +167,22 @@ static bool leave(wait *w, bool is_fault)
   client_record *c = w->client;
   instant now = drive_now(), until = instant_add(now, span_ms(c->times.command_ms));
   request k;
-  bool is_begun = false;
+  bool is_made, is_begun = false;
 
   if (w->op->row->undo == NULL || w->end.status == DIBS_ERR_CLOSED)
     return false;
   request_init(&k, &c->memory);
   w->op->now = now;
-  if (w->op->row->undo(w->op, &c->names, &k)) {
-    if (is_fault) {
-      engine_send(drive_engine(c->drive), &k, until, now);
-    } else {
-      question_ask(c, &w->leaving, &k, until);
-      is_begun = !w->leaving.waiter.is_done;
-      w->leaving.then = left;
-    }
+  is_made = w->op->row->undo(w->op, &c->names, &k);
+  if (is_made && is_fault) {
+    engine_send(drive_engine(c->drive), &k, until, now);
+  } else if (is_made) {
+    question_ask(c, &w->leaving, &k, until);
+    is_begun = !w->leaving.waiter.is_done;
+    w->leaving.then = left;
   }
+  if (!is_fault && !is_begun && (is_made || k.is_incomplete))
+    undone(w, NULL);                     /* no memory for it */
   request_deinit(&k);
   return is_begun;
 }
@@ -188,16 +199,16 @@ static void ended(wait *w, dibs_status status, const char *words, bool is_late)
     finish(w);
 }
 
+/* One that is repeated undoes what it did. */
 static bool cancel(wait *w)
 {
   engine *e = drive_engine(w->client->drive);
-  bool is_in_doubt;
 
   if (!w->is_observing)
     return false;
-  is_in_doubt = engine_is_in_doubt(e, w->id);
+  w->may_be_done = engine_is_in_doubt(e, w->id);
   (void)engine_stop(e, w->id, drive_now());
-  if (is_in_doubt)
+  if (w->may_be_done && w->op->row->every.ns == 0)
     ended(w, DIBS_UNKNOWN, "cancelled after its request was sent: it may be executed until the "
                            "limit of the call", false);
   else
@@ -210,6 +221,7 @@ void wait_op_over(const effect *e)
   wait *w = e->context;
 
   if (!e->is_decided) {
+    w->may_be_done = true;
     ended(w, e->status, e->text, e->is_late);
     return;
   }

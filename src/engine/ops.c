@@ -11,13 +11,11 @@ dibs_status engine_run(engine *e, sync_op *op, instant now, uint64_t *ret_id)
                                 : observe_begin(e, op, now, ret_id);
 }
 
-/* One that is repeated undoes what it did. */
 bool engine_is_in_doubt(const engine *e, uint64_t id)
 {
   const ask *a = slots_get(&e->ask_slots, id);
 
-  return a != NULL && a->observation == NULL && !a->op->row->only_reads &&
-         (a->state != ASK_OPEN || a->was_lost);
+  return a != NULL && !a->op->row->only_reads && (a->state != ASK_OPEN || a->was_lost);
 }
 
 bool engine_stop(engine *e, uint64_t id, instant now)

@@ -330,6 +330,29 @@ TEST(what_was_granted_to_one_who_gave_up_comes_back)
   p = test_proxy_stop(p);
 }
 
+/* The connection is lost with the reply, and there is no other for what gives back. */
+TEST(permits_that_could_not_be_given_back_are_not_said_to_be)
+{
+  live_needs_one_server();
+  struct test_proxy *p = test_proxy_start(live_server);
+  dibs_client *mine = live_open(live_url_by(p));
+  struct live_ending e;
+  dibs_request *request;
+
+  warm_up();
+  live_expect(mine, dibs_ping(mine, 0, NULL), DIBS_OK);
+  test_proxy_hold(p, TEST_TO_CLIENT);
+  request = begin(mine, &e, 2, NULL);
+  assert_true(live_until(LIVE_LONG_MS, is_taken, NULL));
+  test_proxy_refuse(p, true);
+  test_proxy_cut(p);
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  live_expect_ending(&e, DIBS_UNKNOWN);
+  assert_int_equal(available_to(client), 7);
+  assert_null(dibs_close(mine));
+  p = test_proxy_stop(p);
+}
+
 /* ---- a crowd ---- */
 
 enum { RATE = 20, INTERVAL_MS = 250, PROCESSES = 3, THREADS = 4, ENTRIES_MAX = 20000 };

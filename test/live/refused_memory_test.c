@@ -460,6 +460,54 @@ TEST(no_refused_allocation_hurts)
   assert_true(readings.runs > 10010);
 }
 
+/* ---- a wait that ends ---- */
+
+static void on_waited(const dibs_error *error, const dibs_barrier_info *info, void *status)
+{
+  (void)info;
+  *(dibs_status *)status = error->status;
+}
+
+static void until_arrived(dibs_client *waiting, dibs_client *other)
+{
+  dibs_barrier_info seen = { .size = sizeof(seen) };
+
+  for (int i = 0; i < 5000 && seen.arrived == 0; i++) {
+    assert_int_equal(dibs_process(waiting, NULL), DIBS_OK);
+    if (dibs_barrier_get(other, "leaves", &seen) != DIBS_OK)
+      seen.arrived = 0;
+  }
+  assert_int_equal(seen.arrived, 1);
+}
+
+TEST(a_party_that_cannot_leave_the_barrier_does_not_say_that_it_has)
+{
+  failing_heap heap = { .fail_at = 0 };
+  dibs_allocator allocator = FAILING_HEAP_AS(dibs_allocator, &heap);
+  dibs_options options = DIBS_OPTIONS_INIT;
+  dibs_client *client = NULL, *other = NULL;
+  dibs_request *request = NULL;
+  dibs_status status = DIBS_OK;
+
+  options.flags = DIBS_CLIENT_NO_THREAD;
+  assert_int_equal(dibs_open(test_server_url(server), &options, &other, NULL), DIBS_OK);
+  options.allocator = &allocator;
+  assert_int_equal(dibs_open(test_server_url(server), &options, &client, NULL), DIBS_OK);
+  assert_int_equal(dibs_barrier_await_async(client, "leaves", 2, NULL, on_waited, &status,
+                                            &request), DIBS_OK);
+  until_arrived(client, other);
+  heap.keeps_failing = true;
+  heap.fail_at = atomic_load(&heap.asked) + 1;
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  heap.fail_at = 0;
+  for (int i = 0; i < 5000 && status == DIBS_OK; i++)
+    assert_int_equal(dibs_process(client, NULL), DIBS_OK);
+  assert_int_equal(status, DIBS_UNKNOWN);
+  assert_null(dibs_close(client));
+  assert_null(dibs_close(other));
+  assert_int_equal(atomic_load(&heap.live), 0);
+}
+
 static int server_start(void **state)
 {
   (void)state;
