@@ -181,8 +181,8 @@ static bool leave(wait *w, bool is_fault)
     is_begun = !w->leaving.waiter.is_done;
     w->leaving.then = left;
   }
-  if (!is_fault && !is_begun && (is_made || k.is_incomplete))
-    undone(w, NULL);                     /* no memory for it */
+  if (!is_begun && (is_made || k.is_incomplete) && (!is_fault || w->op->row->undone != NULL))
+    undone(w, NULL);                     /* there is no memory for it, or no time */
   request_deinit(&k);
   return is_begun;
 }
