@@ -106,6 +106,12 @@ static bool may_be_unlisted(const dibs_inspection *i)
   return i->kind != DIBS_KIND_SEMAPHORE && i->holder_count > i->shown_holders;
 }
 
+bool take_is_held_around(const session *s, const dibs_inspection *i)
+{
+  return own_units(i) > 0 || (may_be_unlisted(i) && held_has_name(getenv("DIBS_HELD"), i->name) &&
+                              is_place_of_wrapper(s));
+}
+
 /* `name` is a name of a wrapper around. While no server can say whether it is the same lock, the
  * settings do: by degrade=local it may be one that no server knows. Permits may be enough. */
 static bool is_held_around(session *s, const target *t, const char *name)
@@ -122,18 +128,21 @@ static bool is_held_around(session *s, const target *t, const char *name)
   return would_wait;
 }
 
-static int check_nested(session *s, const target *t)
+int take_say_held_around(const char *name)
 {
   char shown[600];
 
-  for (size_t n = 0; n < t->count; n++) {
-    if (held_has_name(getenv("DIBS_HELD"), t->names[n]) && is_held_around(s, t, t->names[n])) {
-      return say_fault(&(message_facts) { .code = CODE_DEADLOCK, .status = "DIBS_WOULD_DEADLOCK",
-                                          .name = t->names[n] },
-                       "%s is held by the dibs run around this command; it would wait for itself",
-                       printable(t->names[n], shown, sizeof(shown)));
-    }
-  }
+  return say_fault(&(message_facts) { .code = CODE_DEADLOCK, .status = "DIBS_WOULD_DEADLOCK",
+                                      .name = name },
+                   "%s is held by the dibs run around this command; it would wait for itself",
+                   printable(name, shown, sizeof(shown)));
+}
+
+static int check_nested(session *s, const target *t)
+{
+  for (size_t n = 0; n < t->count; n++)
+    if (held_has_name(getenv("DIBS_HELD"), t->names[n]) && is_held_around(s, t, t->names[n]))
+      return take_say_held_around(t->names[n]);
   return 0;
 }
 

@@ -3,6 +3,8 @@
 #ifndef CLI_TAKE_BEFORE_H
 #define CLI_TAKE_BEFORE_H
 
+#include <dibs/inspect.h>
+
 #include "cli/session.h"
 #include "cli/signals.h"
 #include "cli/target.h"
@@ -13,5 +15,11 @@
  * interrupted it. false when a thread was abandoned in the client. */
 bool take_before(session *s, const target *t, int64_t until_ms, signal_watch *signals,
                  int *ret_signal, int *ret_code);
+
+/* Whether a `dibs run` around this process holds the name, or a part of its permits. */
+bool take_is_held_around(const session *s, const dibs_inspection *i);
+
+/* Returns the exit code. */
+int take_say_held_around(const char *name);
 
 #endif

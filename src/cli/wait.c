@@ -15,6 +15,7 @@
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/take_before.h"
 #include "cli/wait.h"
 
 #define INTERVAL_MS_FIRST 20
@@ -52,7 +53,8 @@ static dibs_status ask_for_leader(session *s, const wait_arguments *a, bool *ret
   return status;
 }
 
-static dibs_status ask(session *s, const wait_arguments *a, bool *ret_is_so)
+/* `ret_is_vain`: it is held by the wrapper around, so it will not be free before this ends. */
+static dibs_status ask(session *s, const wait_arguments *a, bool *ret_is_so, bool *ret_is_vain)
 {
   dibs_inspection *inspection = NULL;
   dibs_status status;
@@ -60,8 +62,11 @@ static dibs_status ask(session *s, const wait_arguments *a, bool *ret_is_so)
   if (a->goal == UNTIL_LEADER)
     return ask_for_leader(s, a, ret_is_so);
   status = dibs_inspect(s->client, dibs_text(a->line.operands[0]), &inspection);
-  if (status == DIBS_OK)
+  if (status == DIBS_OK) {
     *ret_is_so = show_is_held(inspection) == (a->goal == UNTIL_HELD);
+    *ret_is_vain = !*ret_is_so && a->goal == UNTIL_FREE && !a->wait.is_none &&
+                   take_is_held_around(s, inspection);
+  }
   dibs_inspection_free(inspection);
   return status;
 }
@@ -115,16 +120,18 @@ static int wait_until_so(session *s, const void *data)
   bool was_answered = false;
 
   for (;;) {
-    bool is_so = false;
+    bool is_so = false, is_vain = false;
     int64_t left;
 
     if (!is_endless && !limit_question(s, a, give_up_at - clock_ms()))
       return CODE_INTERNAL;
     before = status;
-    status = ask(s, a, &is_so);
+    status = ask(s, a, &is_so, &is_vain);
     left = give_up_at - clock_ms();
     if (is_so)
       return CODE_OK;
+    if (is_vain)
+      return take_say_held_around(a->line.operands[0]);
     was_answered |= status == DIBS_OK;
     if (status != DIBS_OK && !goes_on(degrade, status, was_answered))
       return session_fault(s, status, a->line.operands[0]);

@@ -398,6 +398,26 @@ def wait_free_ends_when_it_is_free():
     equal(dibs('wait', 'wanted').code, 0)
 
 
+def wait_free_inside_the_holder_would_wait_for_itself():
+    for around, name in ((('run', 'own:lock'), 'own:lock'), (('run', 'own:{lock}'), 'own:{lock}'),
+                         (('run', '-s', 'own:rw'), 'own:rw'),
+                         (('run', '-j', '2', 'own:sem'), 'own:sem'),
+                         (('run', '--multi', 'own:a,own:b'), 'own:b'),
+                         (('elect', 'run', 'own:lead'), 'own:lead')):
+        for words in ((), ('-w', '10s')):
+            done = dibs(*around, '--', harness.DIBS, 'wait', *words, name)
+            equal(done.code, 80, done)
+            contains(done.err, name + ' is held by the dibs run around this command')
+        done = dibs(*around, '--', harness.DIBS, 'wait', '-w', '0', name)  # only asks
+        equal((done.code, done.err), (75, ''), done)
+        equal(dibs(*around, '--', harness.DIBS, 'wait', '--held', name).code, 0)
+        equal(dibs(*around, '--', harness.DIBS, 'wait', 'own:other').code, 0)
+    other = holder('own:late')                    # the name is around, its holder is another one
+    env = {'DIBS_HELD': 'own:late=5:another-client'}
+    equal(dibs('wait', '-w', '1s', 'own:late', env=env).code, 75)
+    end_holder(other)
+
+
 def wait_held_ends_when_somebody_has_it():
     waiter = start('wait', '--held', 'leader')
     done = dibs_with_limit('wait', '--held', '--json', '-w', '1s', 'leader')
