@@ -208,6 +208,8 @@ static void forget_turn(run *r)
   char name[600];
 
   r->hold = NULL;
+  r->fence = 0;
+  r->held_ms = 0;
   r->child = (child) { .pid = 0 };
   r->capture = (capture) { -1, -1 };
   r->has_signalled = r->has_killed = r->has_reported_loss = false;

@@ -140,6 +140,25 @@ def loop_ends_with_the_command_and_by_a_signal():
     equal(finish(process, 5).code, 143)
 
 
+def the_report_of_a_loop_is_of_its_last_turn():
+    report = temporary_file()
+    process = start('elect', 'run', 'turns', '--loop', '--status-file', report, '--', 'sleep', '60')
+    _until_leads(process, 'turns')
+    other = start('run', 'turns', '--', 'cat', stdin=subprocess.PIPE)
+    until(lambda: who('turns')['waiter_count'] == 1, 'another client waits')
+    equal(dibs('elect', 'break', '--yes', 'turns').code, 0)
+    until(lambda: who('turns')['waiter_count'] == 1 and
+          who('turns')['holder']['pid'] == other.pid, 'it stands again')
+    process.terminate()
+    equal(finish(process).code, 143)
+    other.stdin.close()
+    other.wait()
+    with open(report) as file:
+        told = json.load(file)
+    equal((told['acquired'], told['lost'], told['held_ms'], told['child'], told['code'],
+           'fence' in told), (False, False, 0, None, 143, False), told)
+
+
 def loop_ends_with_a_command_that_has_a_code_of_dibs():
     for code in (69, 79):
         for words in (['--', 'sh', '-c'], ['--on-elected']):
