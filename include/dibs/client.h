@@ -89,7 +89,7 @@ static inline dibs_bytes dibs_text(const char *string)
 /* Bits of dibs_options.flags. */
 #define DIBS_CLIENT_NO_THREAD 0x1u /* no library thread: blocking calls run the loop
                                       themselves, renewals happen in dibs_process() */
-#define DIBS_CLIENT_NO_LOCAL 0x2u  /* never fall back to the private local server */
+#define DIBS_CLIENT_NO_LOCAL 0x2u  /* no private local server, also not by the URL local: */
 #define DIBS_CLIENT_LOCAL 0x10u    /* the private server is intended if no other is named: no
                                       warning. Since 0.5 */
 #define DIBS_CLIENT_PROCESS_CALLBACKS 0x4u /* the library thread renews, but callbacks

@@ -110,6 +110,11 @@ static dibs_status local_use(opening *o)
 
   if (seed->transport != SERVER_LOCAL)
     return DIBS_OK;
+  if ((o->options.flags & DIBS_CLIENT_NO_LOCAL) != 0) {
+    text_add(o->why, "the URL is local:, and DIBS_CLIENT_NO_LOCAL (--no-local) forbids the private "
+                     "server. Set DIBS_URL to a server");
+    return DIBS_ERR_CONFIG;
+  }
   status = local_join(where, sizeof(where), &o->local_use_fd, &o->local_error);
   if (status != DIBS_OK) {
     text_add(o->why, o->local_error.text);

@@ -36,11 +36,11 @@ static dibs_status refuse_where_it_is_wrong(dibs_error *error)
 {
   if (is_set("DIBS_NO_LOCAL"))
     return failure(error, DIBS_ERR_CONFIG,
-                   "no URL is set, and DIBS_NO_LOCAL forbids the private server. "
+                   "DIBS_NO_LOCAL forbids the private server, and no other is named. "
                    "Set DIBS_URL to a server");
   if (is_set("KUBERNETES_SERVICE_HOST"))
     return failure(error, DIBS_ERR_CONFIG,
-                   "no URL is set, and inside Kubernetes a private server would lock "
+                   "no other server is named, and inside Kubernetes a private one would lock "
                    "nothing: each pod would have its own. Set DIBS_URL to a server");
   return DIBS_OK;
 }

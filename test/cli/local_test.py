@@ -34,6 +34,17 @@ def no_local_refuses_it():
     done = dibs('run', '--no-local', 'alone', '--', 'true', env=HOME)
     equal(done.code, 78, done)
     equal(dibs('run', 'alone', '--', 'true', env=dict(HOME, DIBS_NO_LOCAL='1')).code, 78)
+    path = directory + '/names-local'
+    with open(path, 'w') as file:
+        file.write('url = local:\n')
+    for words, env in ((['-u', 'local:'], {}), ([], {'DIBS_URL': 'local:'}),
+                       (['--config', path], {}), ([], {'DIBS_CONFIG': path})):
+        for no in ({'option': ['--no-local']}, {'env': {'DIBS_NO_LOCAL': '1'}}):
+            done = dibs('run', *no.get('option', []), *words, 'alone', '--', 'true',
+                        env=dict(HOME, **env, **no.get('env', {})))
+            equal(done.code, 78, (words, env, no, done))
+            contains(done.err, 'forbids the private server')
+            lacks(done.err, 'no URL')
 
 
 def local_goes_up_and_down():
@@ -280,6 +291,7 @@ def flags_that_contradict_each_other_or_forbid_it_are_refused():
     equal(code, 1)
     contains(err, 'DIBS_CLIENT_NO_LOCAL')
     equal(_program('open', 'flags=%d' % NO_LOCAL)[0], 1)
+    equal(_program('open', 'flags=%d' % NO_LOCAL, DIBS_URL='local:')[0], 1)
     equal(_program('open', 'flags=%d' % LOCAL, DIBS_NO_LOCAL='1')[0], 1)
 
 
