@@ -50,27 +50,33 @@ static dibs_status file_use(opening *o, const char *path)
   return DIBS_ERR_CONFIG;
 }
 
+static void forget_inherited(opening *o)
+{
+  deployment_deinit(&o->servers);
+  o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
+}
+
 /* The settings of `dibs run` around this program. They complete DIBS_URL as long as it is
- * the URL that was passed on: another URL, or none, replaces them. */
+ * the URL that was passed on: another URL, or none, replaces them. What this version cannot read is
+ * of another one: then DIBS_URL alone counts, which has the same settings, if it is unchanged. */
 static dibs_status inherited_use(opening *o)
 {
   const char *whole = environment("DIBS_INHERITED_URL"), *plain = environment("DIBS_URL");
-  char *shown = NULL;
+  char *shown = NULL, words[400];
+  text why = text_over(words, sizeof(words));
   dibs_status status;
 
   if (whole == NULL || plain == NULL)
     return DIBS_OK;
-  status = url_read(o, "DIBS_INHERITED_URL", whole);
+  status = deployment_parse(&o->memory, whole, &o->servers, &why);
   if (status == DIBS_OK)
     status = url_written(&o->memory, &o->servers, false, &shown);
-  if (status != DIBS_OK)
+  if (status != DIBS_OK && status != DIBS_ERR_CONFIG)
     return status;
-  o->is_inherited = strcmp(shown, plain) == 0;
+  o->is_inherited = status == DIBS_OK && strcmp(shown, plain) == 0;
   mem_free(&o->memory, shown);
-  if (o->is_inherited)
-    return DIBS_OK;
-  deployment_deinit(&o->servers);
-  o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
+  if (!o->is_inherited)
+    forget_inherited(o);
   return DIBS_OK;
 }
 

@@ -5,6 +5,7 @@ the same name is the same lock there; and every option of a client is part of th
 why not."""
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -632,6 +633,23 @@ def passwords_are_in_no_argument_and_in_no_output():
         lacks(done.out + done.err, 'geheim')
     finally:
         locked.stop()
+
+
+def inherited_settings_of_another_version_are_ignored():
+    other = harness.Server()
+    try:
+        for inherited in ('unix:///x?option_of_a_later_version=1', 'later-version://x', 'x', '?'):
+            for url in (harness.server.url, other.url):
+                done = dibs('run', 'outer', '--', 'sh', '-c',
+                            'DIBS_INHERITED_URL=%s; export DIBS_INHERITED_URL; DIBS_URL=%s; '
+                            '"$DIBS" run inner -- sh -c \'echo "$DIBS_URL"\'' %
+                            (shlex.quote(inherited), shlex.quote(url)))
+                equal((done.code, done.out), (0, url + '\n'), (inherited, done))
+        done = dibs('who', 'x', env={'DIBS_URL': 'x', 'DIBS_INHERITED_URL': 'y'})
+        equal(done.code, 78, done)
+        contains(done.err, 'DIBS_URL: the URL must begin')
+    finally:
+        other.stop()
 
 
 def a_command_can_be_kept_from_the_password():
