@@ -67,8 +67,9 @@ void config_deinit(config *c)
       mem_free_secret(&c->memory, *field);
       *field = NULL;
     }
+  mem_free(&c->memory, c->file);
   mem_free(&c->memory, c->own_file);
-  c->own_file = NULL;
+  c->file = c->own_file = NULL;
 }
 
 /* ---- faults ---- */

@@ -18,6 +18,7 @@
 typedef struct config {
   memory memory;
   char *url, *prefix, *user, *password, *password_file, *sentinel_user, *sentinel_password;
+  char *file;             /* the one that was read; NULL: none */
   char *own_file;         /* this file, if a password is in it itself */
   char *registry, *classes;
   char *ca_file, *cert_file, *key_file, *server_name, *note;

@@ -95,7 +95,7 @@ static dibs_status url_find(opening *o, bool may_be_private)
   if (status != DIBS_OK)
     return status;
   if (o->config.url != NULL)
-    return url_read(o, "url in the config file", o->config.url);
+    return url_read(o, o->config.file, o->config.url);
   if (may_be_private) {
     o->is_unnamed = true;
     return url_read(o, NULL, "local:");

@@ -322,29 +322,47 @@ static dibs_status registry_check(opening *o)
   return o->options.registry != NULL ? DIBS_ERR_ARGUMENT : DIBS_ERR_CONFIG;
 }
 
+/* A file is read only where no URL is given: what is no option of the program is of that file. */
+static dibs_status wrong_setting(const opening *o, const char *option)
+{
+  if (option != NULL)
+    return DIBS_ERR_ARGUMENT;
+  if (o->config.file != NULL)
+    text_format(o->why, "%s: ", o->config.file);
+  return DIBS_ERR_CONFIG;
+}
+
 static dibs_status settings_check(opening *o)
 {
   const server_url *u = &o->servers.data;
   const char *fault = native_prefix_fault(u->prefix);
+  char words[300];
+  text why = text_over(words, sizeof(words));
+  dibs_status status;
 
   if (fault != NULL) {
+    status = wrong_setting(o, o->options.prefix);
     text_add(o->why, "prefix ");
     text_add_quoted(o->why, u->prefix, strlen(u->prefix));
     text_add(o->why, ": ");
     text_add(o->why, fault);
-    return o->options.prefix != NULL ? DIBS_ERR_ARGUMENT : DIBS_ERR_CONFIG;
+    return status;
   }
   if (u->note != NULL && strlen(u->note) > DIBS_NOTE_MAX) {
+    status = wrong_setting(o, o->options.note);
     text_add(o->why, "note is longer than 256 bytes");
-    return DIBS_ERR_CONFIG;
+    return status;
   }
   /* An authority implies TLS. */
   if (names_tls(o) && !speaks_tls(&o->servers)) {
     text_add(o->why, "cacert, cert, key and sni need TLS: rediss:// or valkeys://");
     return DIBS_ERR_CONFIG;
   }
-  if (!fleet_classes_check(u->classes, o->why))
-    return o->options.classes != NULL ? DIBS_ERR_ARGUMENT : DIBS_ERR_CONFIG;
+  if (!fleet_classes_check(u->classes, &why)) {
+    status = wrong_setting(o, o->options.classes);
+    text_add(o->why, words);
+    return status;
+  }
   return registry_check(o);
 }
 

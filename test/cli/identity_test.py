@@ -290,6 +290,23 @@ def a_configuration_file_holds_inside():
         os.remove(os.path.join(directory, '.config', 'dibs', 'config'))
 
 
+def what_is_wrong_in_a_configuration_file_names_it():
+    url = 'url = %s\n' % harness.server.url
+    for text, says in (('url = redis://h:0\n', 'the port must be'),
+                       (url + 'prefix = a b\n', 'prefix "a b": '),
+                       (url + 'classes = a{b}\n', 'classes: pattern 1, "a{b}"'),
+                       (url + 'note = %s\n' % ('n' * 257), 'note is longer'),
+                       (url.strip() + '?prefix=a%20b\n', 'prefix "a b": ')):
+        path = _write('wrong', text)
+        for words, env in ((['--config', path], {}), ([], {'DIBS_CONFIG': path})):
+            done = dibs('who', *words, 'x', env=_without_servers(**env))
+            equal(done.code, 78, done)
+            contains(done.err, 'dibs: %s: %s' % (path, says))
+    path = _write('right', url + 'prefix = a\n')
+    done = dibs('who', '--config', path, '--prefix', 'a b', 'x', env=_without_servers())
+    lacks(done.err, path)
+
+
 def the_option_config_holds_inside():
     _write('c', 'url = %s\nprefix = weekly\npubsub = no\n' % harness.server.url)
     _the_same_inside('--config', 'c')                 # also a name that is relative
