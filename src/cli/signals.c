@@ -98,9 +98,15 @@ static bool is_new_size(const struct signalfd_siginfo *info)
   return info->ssi_signo == SIGWINCH && info->ssi_code == SI_KERNEL;
 }
 
+/* When a terminal hangs up, the group gets SIGHUP only once the leader of the session has ended. */
+static bool is_for_leader_alone(int number)
+{
+  return number == SIGHUP && getsid(0) == getpid();
+}
+
 bool signals_came_to_group(const struct signalfd_siginfo *info)
 {
-  return info->ssi_code == SI_KERNEL &&
+  return info->ssi_code == SI_KERNEL && !is_for_leader_alone((int)info->ssi_signo) &&
          (signals_is_end((int)info->ssi_signo) || info->ssi_signo == SIGTSTP);
 }
 

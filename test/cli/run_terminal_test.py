@@ -311,6 +311,22 @@ def foreground_leaves_the_group_alone():
     equal(terminal.end(), 4)
 
 
+def a_hang_up_that_comes_to_dibs_alone_ends_a_command_in_its_group():
+    # As of ssh -t: the leader of the session gets it, and the group only when that has ended.
+    for words in (('run', 'hung'), ('run', '--foreground', 'hung'),
+                  ('elect', 'run', '--foreground', 'hung:lead'), ('sandbox',)):
+        terminal = Terminal(DIBS, *words, '--', 'sh', '-c', 'echo pid $$.; exec sleep 60')
+        terminal.expect('pid ')
+        command = int(terminal.expect('.'))
+        reader, writer = os.pipe()
+        os.dup2(reader, terminal.fd)                  # closes the terminal
+        equal(terminal.end(), 128 + signal.SIGHUP, words)
+        assert not is_alive(command), words
+        os.close(reader)
+        os.close(writer)
+    equal(who('hung')['state'], 'free')
+
+
 def two_shells_and_the_waiting_line():
     first, second = _shell(), _shell()
     first.type('"$DIBS" run orders:nightly -- sh -c "read line; echo first done"\n')
