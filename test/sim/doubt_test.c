@@ -223,6 +223,21 @@ static void is_refused(void *data)
   c = dibs_close(c);
 }
 
+/* Its time cannot be asked for; the renewal waits for it. */
+static void renews_while_down(void *data)
+{
+  const place *at = data;
+  dibs_sim_fault down = { .kind = DIBS_SIM_SERVER_RESTART, .ms = 500, .server = at->node };
+  dibs_client *c = NULL;
+
+  EXPECT(dibs_open("redis+cluster://s1,s2", NULL, &c, NULL) == DIBS_OK);
+  take_and_detach(c, DIBS_LOCK(at->name));
+  EXPECT(dibs_sim_inject(sim, &down) == DIBS_OK);
+  dibs_sim_sleep_ms(100);
+  EXPECT(dibs_token_renew(c, token, TTL_MS, NULL) == DIBS_OK);
+  c = dibs_close(c);
+}
+
 static void in_cluster(void (*program)(void *))
 {
   static const place places[] = { { "b", 1 }, { "x", 2 } };
@@ -252,6 +267,11 @@ TEST(a_renewal_by_token_says_that_the_server_refuses)
 {
   refusal_ms = 60000;
   in_cluster(is_refused);
+}
+
+TEST(a_renewal_by_token_waits_for_a_server_that_is_down)
+{
+  in_cluster(renews_while_down);
 }
 
 RUN_TESTS(NULL, NULL)
