@@ -329,11 +329,10 @@ static bool is_reduced(void *data)
 /* Those that refused are asked again with the one that was down, and refuse again. */
 TEST(a_list_waits_for_a_majority_beside_servers_that_refuse)
 {
-  dibs_hold *hold = live_lock(client, "listed", LIVE_LONG_MS * 4);
-
   for (int first = 0; first < SERVERS; first++) {
     struct listing l = { .first = first, .reader = live_open(test_quorum_url(servers)),
                          .down = test_quorum_server(servers, (first + 2) % SERVERS) };
+    dibs_hold *hold = live_lock(client, "listed", LIVE_LONG_MS);
     pthread_t thread;
 
     live_expect_ok(dibs_client_set_call_timeout(l.reader, LIVE_LONG_MS));
@@ -346,8 +345,8 @@ TEST(a_list_waits_for_a_majority_beside_servers_that_refuse)
     scan_is_allowed(first, true);
     scan_is_allowed(first + 1, true);
     l.reader = dibs_close(l.reader);
+    live_expect_ok(dibs_release(hold));
   }
-  live_expect_ok(dibs_release(hold));
 }
 
 TEST(a_list_that_a_majority_refuses_says_why)
