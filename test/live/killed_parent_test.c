@@ -181,6 +181,7 @@ static void use_the_private_server(void)
   dibs_options o = live_options();
   dibs_client *own = NULL;
 
+  o.flags = 0;                       /* without DIBS_CLIENT_NO_LOCAL */
   if (dibs_open("local:", &o, &own, NULL) != DIBS_OK)
     _exit(1);
 }
