@@ -143,7 +143,7 @@ static void undone(wait *w, const resp_reply *reply)
 
   if (row->undone != NULL)
     next = row->undone(w->op, w->end.status, reply);
-  else if (reply == NULL && w->may_be_done)
+  else if (reply == NULL && w->op->may_be_done)
     next = sync_over(DIBS_UNKNOWN, "the server has not confirmed that it has undone the request, "
                                    "which it may have executed");
   if (next.what == SYNC_OVER)
@@ -206,9 +206,9 @@ static bool cancel(wait *w)
 
   if (!w->is_observing)
     return false;
-  w->may_be_done = engine_is_in_doubt(e, w->id);
+  w->op->may_be_done = engine_is_in_doubt(e, w->id);
   (void)engine_stop(e, w->id, drive_now());
-  if (w->may_be_done && w->op->row->every.ns == 0)
+  if (w->op->may_be_done && w->op->row->every.ns == 0)
     ended(w, DIBS_UNKNOWN, "cancelled after its request was sent: it may be executed until the "
                            "limit of the call", false);
   else
@@ -221,7 +221,7 @@ void wait_op_over(const effect *e)
   wait *w = e->context;
 
   if (!e->is_decided) {
-    w->may_be_done = true;
+    w->op->may_be_done = e->was_lost;
     ended(w, e->status, e->text, e->is_late);
     return;
   }

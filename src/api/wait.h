@@ -45,7 +45,6 @@ struct wait {
   bool is_observing;               /* the engine has its operation */
   bool is_async, is_observer;
   bool is_over;                    /* w->end is final */
-  bool may_be_done;                /* a request of it may have been executed when it ended */
   bool is_stopped;                 /* wait_stop() has seen it */
   bool is_queued, report_again;      /* its job waits or runs; the job must run again */
   drive_job job;

@@ -243,7 +243,8 @@ typedef struct effect {
                                 EFFECT_LOCK_FAILED: and nothing is known about the server */
   bool was_let_go;           /* EFFECT_HOLD_LOST, EFFECT_RELEASED: as in lock_event */
   bool is_decided;           /* EFFECT_OP_OVER: read() of its row has ended it */
-  bool was_lost;             /* EFFECT_ANSWERED: as in an ask, of an earlier copy */
+  bool was_lost;             /* EFFECT_ANSWERED: as in an ask, of an earlier copy;
+                                EFFECT_OP_OVER: of any copy */
   int event;
   const char *node;          /* EFFECT_EVENT: of this server, or ""; borrowed as `text` */
   resp_reply *reply;

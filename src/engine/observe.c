@@ -60,6 +60,7 @@ static void over(engine *e, observation *o, dibs_status status, const char *word
 
 static void over_for_want_of_a_server(engine *e, observation *o, instant now)
 {
+  ask_doubt(&o->ask);
   ask_unanswered(e, &o->ask, now);
   over(e, o, o->ask.status, o->ask.words, now);
 }
@@ -86,6 +87,7 @@ static void mute(engine *e, observation *o, instant now)
 /* DIBS_TIMED_OUT needs a reply of the server; without one it is a fault. */
 static void limit_reached(engine *e, observation *o, instant now)
 {
+  ask_doubt(&o->ask);
   o->is_late = instant_is_never(o->unreachable_since) && !o->was_answered;
   if (!instant_is_never(o->unreachable_since))
     over_for_want_of_a_server(e, o, now);

@@ -132,6 +132,8 @@ static sync_next await_undone(sync_op *op, dibs_status end, const resp_reply *re
 {
   barrier_answer a;
 
+  if (reply == NULL && !op->may_be_done && reading(op)->came.outcome != BARRIER_WAITING)
+    return sync_repeat();                /* its arrival was refused, or not sent */
   if (reply == NULL || !native_barrier_leave_answer(reply, &a))
     return sync_over(DIBS_UNKNOWN,
                      "the server has not confirmed that this party leaves: for 9 s the "

@@ -70,6 +70,8 @@ struct sync_op {
   instant give_up_at;
   bool is_single;                  /* with `every`: REPEAT ends it, too, with TIMED_OUT */
   instant now;                     /* of the call of read() or undo() */
+  bool may_be_done;                /* of the call of undone(): there was no reply to a copy of a
+                                      request, which may have been executed */
   instant in_doubt_from;           /* of a row with `repeats_for`, in and out: the first sending
                                       whose reply was lost, also in an earlier call; 0: none */
   int64_t late_until_us;           /* the same: the latest limit of those, in the server's time */

@@ -393,6 +393,23 @@ TEST(an_arrival_whose_answer_was_lost_counts_once)
   proxy = test_proxy_stop(proxy);
 }
 
+/* Other parties do not pass with it, so that is said, and what the server said. */
+TEST(an_arrival_that_the_server_refuses_has_not_been_made)
+{
+  live_needs_one_server();
+  dibs_wait_options o = within(300);
+  char url[256];
+  dibs_client *reader;
+
+  test_server_command(live_server, "ACL SETUSER reader on >pass ~* &* +@all -hset");
+  (void)snprintf(url, sizeof(url), "unix://reader:pass@%s", test_server_socket(live_server));
+  reader = live_open(url);
+  live_expect(reader, dibs_barrier_await(reader, "refused", 2, NULL, NULL), DIBS_ERR_DENIED);
+  live_expect_words(reader, "can't run this command");
+  live_expect(other, dibs_barrier_await(other, "refused", 2, &o, NULL), DIBS_TIMED_OUT);
+  reader = dibs_close(reader);
+}
+
 TEST(another_number_of_parties_is_refused)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));

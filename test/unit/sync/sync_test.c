@@ -153,7 +153,13 @@ TEST(the_reply_to_leaving_decides_how_a_party_ends)
 
   assert_int_equal(left(&b, DIBS_CANCELLED, "*1\r\n:0\r\n"), DIBS_CANCELLED);
   assert_int_equal(left(&b, DIBS_ERR_UNREACHABLE, "*1\r\n:0\r\n"), DIBS_TIMED_OUT);
+  assert_int_equal(left(&b, DIBS_ERR_DENIED, NULL), DIBS_ERR_DENIED);
+  b.op.may_be_done = true;
   assert_int_equal(left(&b, DIBS_TIMED_OUT, NULL), DIBS_UNKNOWN);
+  b.op.may_be_done = false;
+  assert_int_equal(next_of(&b.op, LOOKED).what, SYNC_STEP);
+  assert_int_equal(next_of(&b.op, ARRIVED).what, SYNC_REPEAT);
+  assert_int_equal(left(&b, DIBS_ERR_DENIED, NULL), DIBS_UNKNOWN);
   assert_int_equal(left(&b, DIBS_TIMED_OUT, PASSED), DIBS_OK);
 }
 
