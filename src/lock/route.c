@@ -76,8 +76,9 @@ void routes_free(lock_table *t)
 
 /* ---- what it has released ---- */
 
-/* A waiter that is not granted repeats its `want` each second. */
-#define JUST_RELEASED SPAN_MS(1000)
+/* The first waiter, if it is not granted, repeats its `want` with its polls: 0.8 to 1 s later, of
+ * leases of 3 s or more. */
+#define JUST_RELEASED SPAN_MS(500)
 
 void route_note_released(route *r, const lease_id *id, instant now)
 {
