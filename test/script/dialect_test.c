@@ -827,4 +827,14 @@ TEST(a_cancelled_share_is_over_of_each_kind)
   }
 }
 
+/* Of a share there may be nothing to remove: the ask is still on its way, and others read. */
+TEST_WITH(a_cancelled_share_beside_others_is_over_on_a_full_server_too, stage_clear, NULL)
+{
+  assert_int_equal(shares(redisson(BERT), 1, 'r', 1, false).outcome, ACQUIRE_GRANTED);
+  stage_fill_memory();
+  share_cancels(redisson(ANNA), 1);
+  stage_empty_memory();
+  assert_int_equal(shares(redisson(ANNA), 1, 'r', 1, false).outcome, ACQUIRE_ENDED);
+}
+
 RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)

@@ -21,6 +21,8 @@ end
 local function rw_end(key, owner, timeout, publish, channel, by_others)
   local mode, writes, reads = unpack(redis.call('HMGET', key, 'mode', owner .. ':write', owner))
   if not writes and not reads then
+    -- Also a removal after which a full server accepts the note that this ask is over.
+    redis.pcall('DEL', timeout)
     return false, 0
   end
   local place = string.sub(timeout, 1, -1 - #(owner .. ':rwlock_timeout:1'))
