@@ -65,7 +65,8 @@ lease_state leave_cancelled(lease *l)
 }
 
 /* A server that stood still may first execute a late renewal, and then refuse the release because
- * it lost the script. Other formats name an owner, not one lease: a later lease is the same. */
+ * it lost the script; or it gets none, as the connection had been given up. Other formats name an
+ * owner, not one lease: a later lease is the same. */
 static void release_as_orphan(const lease *l)
 {
   lock_table *t = l->table;
@@ -86,7 +87,7 @@ lease_state leave_timer(lease *l, instant now)
     timers_set(&l->table->timers, &l->poll, l->insist_until);
     return l->state;
   }
-  if (l->state == LEASE_RELEASING && l->end_sendings > 0 && l->route->is_up)
+  if (l->state == LEASE_RELEASING && (l->end_sendings > 0 || !l->route->is_up))
     release_as_orphan(l);
   return leave_refused(l, DIBS_UNKNOWN, "the server has not confirmed in time");
 }

@@ -284,6 +284,24 @@ TEST(a_refused_release_is_not_repeated_after_the_end_of_its_lease)
   peer_free(p);
 }
 
+/* The server stood still: it executes the renewal late, and has the lease for a ttl more. */
+TEST(a_lease_whose_renewal_may_be_executed_after_a_long_outage_is_released)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
+
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " A ":1:60");
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_advance_ms(p, 20000);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_connect(p, 0);
+  peer_expect(p, "text:release " A ":1:60");
+  peer_answer(p, "1");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 /* The script ended the lease, and was not permitted to tell the next holder. */
 TEST(a_release_that_failed_inside_its_script_may_have_released)
 {
