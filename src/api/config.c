@@ -68,8 +68,7 @@ void config_deinit(config *c)
       *field = NULL;
     }
   mem_free(&c->memory, c->file);
-  mem_free(&c->memory, c->own_file);
-  c->file = c->own_file = NULL;
+  c->file = NULL;
 }
 
 /* ---- faults ---- */

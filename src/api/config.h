@@ -19,7 +19,6 @@ typedef struct config {
   memory memory;
   char *url, *prefix, *user, *password, *password_file, *sentinel_user, *sentinel_password;
   char *file;             /* the one that was read; NULL: none */
-  char *own_file;         /* this file, if a password is in it itself */
   char *registry, *classes;
   char *ca_file, *cert_file, *key_file, *server_name, *note;
   int32_t connect_timeout_ms, command_timeout_ms, close_timeout_ms, clock_rate_error_ppm;

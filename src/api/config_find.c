@@ -121,7 +121,6 @@ static dibs_status password_read(config *c, const char *path, text *why)
   return status;
 }
 
-/* Remembers `path`, also as that of a password in it. */
 static dibs_status file_parse(config *c, const char *path, bool *ret_missing, text *why)
 {
   char *bytes;
@@ -136,12 +135,7 @@ static dibs_status file_parse(config *c, const char *path, bool *ret_missing, te
   if (status != DIBS_OK)
     return status;
   c->file = mem_copy_text(&c->memory, path);
-  if (c->file == NULL)
-    return DIBS_ERR_NO_MEMORY;
-  if (c->password == NULL && c->sentinel_password == NULL)
-    return DIBS_OK;
-  c->own_file = mem_copy_text(&c->memory, path);
-  return c->own_file == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
+  return c->file == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
 }
 
 static dibs_status file_use(config *c, const char *path, bool *ret_missing, text *why)

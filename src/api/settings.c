@@ -110,7 +110,7 @@ static dibs_status password_merge(opening *o, server_url *u)
     return password_file_read(&o->memory, u->password_file, PASSWORD_LINE, &u->password,
                               o->why);
   if (c->password != NULL)
-    status = password_file_set(o, u, c->password_file != NULL ? c->password_file : c->own_file,
+    status = password_file_set(o, u, c->password_file != NULL ? c->password_file : c->file,
                                c->password_file != NULL ? PASSWORD_LINE : PASSWORD_KEY);
   return status == DIBS_OK ? text_set(o, &u->password, NULL, password_weak(o)) : status;
 }
@@ -133,7 +133,7 @@ static dibs_status sentinel_login_merge(opening *o, server_url *u)
 
   if (status == DIBS_OK && p->sentinel_password == NULL && u->password == NULL &&
       c->sentinel_password != NULL)
-    status = password_file_set(o, u, c->own_file, SENTINEL_PASSWORD_KEY);
+    status = password_file_set(o, u, c->file, SENTINEL_PASSWORD_KEY);
   if (status != DIBS_OK)
     return status;
   return text_set(o, &u->password, p->sentinel_password, c->sentinel_password);
