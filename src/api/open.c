@@ -50,10 +50,9 @@ static dibs_status file_use(opening *o, const char *path)
   return DIBS_ERR_CONFIG;
 }
 
-static void forget_inherited(opening *o)
+static deployment deployment_none(memory m)
 {
-  deployment_deinit(&o->servers);
-  o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
+  return (deployment){ .memory = m, .data = { .memory = m } };
 }
 
 /* The settings of `dibs run` around this program. They complete DIBS_URL as long as it is
@@ -75,8 +74,10 @@ static dibs_status inherited_use(opening *o)
     return status;
   o->is_inherited = status == DIBS_OK && strcmp(shown, plain) == 0;
   mem_free(&o->memory, shown);
-  if (!o->is_inherited)
-    forget_inherited(o);
+  if (!o->is_inherited) {
+    deployment_deinit(&o->servers);
+    o->servers = deployment_none(o->memory);
+  }
   return DIBS_OK;
 }
 
@@ -243,7 +244,7 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   c->local_use_fd = o->local_use_fd;
   o->local_use_fd = -1;
   c->servers = o->servers;
-  o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
+  o->servers = deployment_none(o->memory);
   c->times = times_of(o, &c->servers.data);
   if (degrade_open(c) && url_shown(&c->memory, &c->servers, &c->shown) == DIBS_OK)
     c->handle = handle_new(HANDLE_CLIENT, c, NULL);
@@ -309,7 +310,7 @@ static dibs_status open_checked(const char *url, const dibs_options *options,
   if (status != DIBS_OK)
     return status;
   o.memory = memory_of(o.options.allocator);
-  o.servers = (deployment){ .memory = o.memory, .data = { .memory = o.memory } };
+  o.servers = deployment_none(o.memory);
   config_init(&o.config, &o.memory);
   status = open_all(&o, url, ret_client);
   opening_deinit(&o);

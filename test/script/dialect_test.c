@@ -360,6 +360,18 @@ TEST_WITH(permits_that_cannot_be_noted_are_not_taken, stage_clear, NULL)
   assert_string_equal(run("ACL SETUSER %s +zadd +set", mode_user()), "OK");
 }
 
+/* What was rendered, sent by a user without the right to `command`. */
+static void is_refused_without(const char *command)
+{
+  bool is_refused;
+
+  assert_string_equal(run("ACL SETUSER %s -%s", mode_user(), command), "OK");
+  is_refused = resp_root(stage_send())->kind == RESP_ERROR;
+  assert_string_equal(run("ACL SETUSER %s +%s", mode_user(), command), "OK");
+  if (!is_refused)
+    fail_msg("it is done without %s", command);
+}
+
 /* The right to count permits is missing, and that to remove their holder is not. */
 TEST_WITH(permits_that_cannot_be_counted_stay_with_their_holder, stage_clear, NULL)
 {
@@ -369,10 +381,8 @@ TEST_WITH(permits_that_cannot_be_counted_stay_with_their_holder, stage_clear, NU
 
   sets(anna, 3);
   assert_int_equal(shares(anna, 1, 'p', 2, false).outcome, ACQUIRE_GRANTED);
-  assert_string_equal(run("ACL SETUSER %s -incrby", mode_user()), "OK");
   assert_true(RENDERED(anna.dialect->share_release, &anna, world_buffer(w), true, &e));
-  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
-  assert_string_equal(run("ACL SETUSER %s +incrby", mode_user()), "OK");
+  is_refused_without("incrby");
   assert_int_equal(ends(anna, 1, 'p', 2).outcome, RELEASE_DONE);
   assert_string_equal(run("GET " NAME), "3");
 }
@@ -386,10 +396,8 @@ TEST_WITH(permits_of_the_dead_that_cannot_be_counted_stay_theirs, stage_clear, N
   sets(anna, 3);
   (void)run("DECRBY " NAME " 2");
   (void)run("ZADD {x}:timeout 1 one 2 two");
-  assert_string_equal(run("ACL SETUSER %s -incrby", mode_user()), "OK");
   assert_true(RENDERED(anna.dialect->share_acquire, &anna, world_buffer(w), true, &c));
-  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
-  assert_string_equal(run("ACL SETUSER %s +incrby", mode_user()), "OK");
+  is_refused_without("incrby");
   assert_int_equal(shares(anna, 2, 'p', 3, false).outcome, ACQUIRE_GRANTED);
 }
 
@@ -402,10 +410,8 @@ TEST_WITH(permits_without_a_lease_that_cannot_be_counted_are_not_forgotten, stag
 
   sets(anna, 3);
   assert_int_equal(shares(anna, 1, 'u', 2, false).outcome, ACQUIRE_GRANTED);
-  assert_string_equal(run("ACL SETUSER %s -incrby", mode_user()), "OK");
   assert_true(RENDERED(anna.dialect->share_cancel, &anna, world_buffer(w), true, &e));
-  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
-  assert_string_equal(run("ACL SETUSER %s +incrby", mode_user()), "OK");
+  is_refused_without("incrby");
   share_cancels(anna, 1);
   assert_string_equal(run("GET " NAME), "3");
 }
@@ -438,18 +444,6 @@ TEST(permits_without_a_lease_come_back_once_though_asked_for_twice)
 }
 
 /* ---- without one of the rights ---- */
-
-/* What was rendered, sent by a user without the right to `command`. */
-static void is_refused_without(const char *command)
-{
-  bool is_refused;
-
-  assert_string_equal(run("ACL SETUSER %s -%s", mode_user(), command), "OK");
-  is_refused = resp_root(stage_send())->kind == RESP_ERROR;
-  assert_string_equal(run("ACL SETUSER %s +%s", mode_user(), command), "OK");
-  if (!is_refused)
-    fail_msg("it is done without %s", command);
-}
 
 /* It would never end. */
 TEST_WITH(a_lock_that_cannot_get_an_end_is_not_taken, stage_clear, NULL)
