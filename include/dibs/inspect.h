@@ -161,8 +161,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
  *          client had the name since), DIBS_LOST (free, and another client may have had it),
  *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (of a
  *          quorum what is no exclusive lock, or one of Java: use a client of each server);
- *          DIBS_UNKNOWN (no reply in time, or the client has it again at a majority of the
- *          servers, where those that do not answer count as such: repeat it); faults.
+ *          DIBS_UNKNOWN (no reply in time; of a quorum also: its servers refuse to show the
+ *          result, or the client has it again at a majority of them, where those that do not
+ *          answer count as such: repeat it); faults.
  * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
   dibs_client *client, dibs_bytes name, const char *lease);

@@ -18,6 +18,8 @@ typedef struct quorum_view {
   size_t silent;                         /* without an answer: they may have its lease */
   bool is_there;                         /* the very lease that was named */
   bool is_shared;
+  size_t ended;                          /* by breaks, or perhaps: no server's refusal */
+  bool is_kept;                          /* without those its client has a majority, perhaps */
   dibs_error refusal;                    /* of a break; DIBS_OK: none */
 } quorum_view;
 
@@ -103,16 +105,20 @@ static void break_all(client_record *c, const token_parts *p, const quorum_view 
     (void)break_missing(c, p, v, qs, false, until);
 }
 
-/* Of a server that has a lease and did not end it: its reason. Mutex held. */
-static void keep_refusal(quorum_view *v, const question *qs)
+/* What the breaks did; of a server that has a lease and did not end it: its reason. Mutex held. */
+static void keep_result(quorum_view *v, const question *qs)
 {
   for (size_t i = 0; i < v->servers; i++) {
     dibs_status status = qs[i].end.status;
 
-    if (v->leases[i].client[0] != 0 && qs[i].reply == NULL && status < 0 &&
-        status != DIBS_ERR_UNREACHABLE)
+    if (v->leases[i].client[0] == 0)
+      continue;
+    if (qs[i].reply == NULL && status < 0 && status != DIBS_ERR_UNREACHABLE)
       v->refusal = *outcome_error(&qs[i].end, &v->refusal);
+    else
+      v->ended++;
   }
+  v->is_kept = v->mine - v->ended + v->silent > v->servers / 2;
 }
 
 static dibs_status break_and_rest(client_record *c, const token_parts *p, quorum_view *v,
@@ -131,7 +137,7 @@ static dibs_status break_and_rest(client_record *c, const token_parts *p, quorum
     break_all(c, p, v, qs, until);
     drive_waiter_init(&rest);
     (void)drive_wait(c->drive, &rest, instant_add(drive_now(), REPAIR_TIME));
-    keep_refusal(v, qs);
+    keep_result(v, qs);
   }
   client_leave(c);
   if (qs != NULL)
@@ -141,7 +147,7 @@ static dibs_status break_and_rest(client_record *c, const token_parts *p, quorum
 
 static dibs_status has_again(client_record *c, const quorum_view *v)
 {
-  if (v->refusal.status != DIBS_OK) {
+  if (v->is_kept && v->refusal.status != DIBS_OK) {
     fault_again(&v->refusal);
     return v->refusal.status;
   }
@@ -167,9 +173,10 @@ static dibs_status break_seen(client_record *c, const token_parts *p, instant un
     return client_refuse(c, DIBS_ERR_UNSUPPORTED, "other servers of the quorum name other holders, "
                          "as of a RedLock of Java; it is broken" ONE_BY_ONE);
   status = break_and_rest(c, p, v, until);
-  if (status == DIBS_OK)
-    status = view_read(c, p, until, v);
-  if (status == DIBS_ERR_UNREACHABLE)
+  if (status != DIBS_OK)
+    return status;
+  status = view_read(c, p, until, v);
+  if (status == DIBS_ERR_UNREACHABLE || (status != DIBS_OK && v->ended > 0))
     return fault_as(DIBS_UNKNOWN);       /* servers may have ended leases */
   return status == DIBS_OK && v->mine + v->silent > v->servers / 2 ? has_again(c, v) : status;
 }

@@ -134,6 +134,30 @@ TEST(a_break_of_what_its_client_takes_again_is_unknown)
   assert_int_equal(status, DIBS_UNKNOWN);
 }
 
+/* The lock was lost, so what one server refused is not the result. */
+TEST(a_break_that_one_server_refuses_is_unknown_if_its_client_takes_it_again)
+{
+  dibs_lock_options options = live_lock_options(LIVE_LONG_MS * 4, LIVE_LONG_MS);
+  dibs_status status = DIBS_OK;
+
+  for (int i = 0; i < 20 && status == DIBS_OK; i++) {
+    struct live_loss loss = { 0 };
+    dibs_hold *hold = listening(&loss);
+    struct live_ask ask;
+
+    live_ask_begin(&ask, client, "stuck", &options);
+    lease_seen_by(other, "stuck");
+    (void)test_server_command(test_quorum_server(servers, 0), "ACL SETUSER default -set");
+    status = dibs_break(other, dibs_text("stuck"), broken);
+    (void)test_server_command(test_quorum_server(servers, 0), "ACL SETUSER default +set");
+    assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+    assert_int_equal(dibs_release(hold), DIBS_LOST);
+    hold = live_ask_granted(&ask, LIVE_LONG_MS);
+    (void)dibs_release(hold);
+  }
+  assert_int_equal(status, DIBS_UNKNOWN);
+}
+
 /* The reason comes before what the second look found. */
 TEST(a_break_that_servers_refuse_says_why)
 {
@@ -147,6 +171,44 @@ TEST(a_break_that_servers_refuse_says_why)
     (void)test_server_command(test_quorum_server(servers, i), "ACL SETUSER default +set");
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect_ok(dibs_release(hold));
+}
+
+static bool is_ended(void *server)
+{
+  return live_lease_end_us(server, "stuck") == 0;
+}
+
+/* Takes the right to look from a majority as soon as the lease has ended there. */
+static void *forbid_looks(void *data)
+{
+  (void)data;
+  for (int i = 0; i < SERVERS / 2 + 1; i++) {
+    (void)live_until(LIVE_LONG_MS, is_ended, test_quorum_server(servers, i));
+    (void)test_server_command(test_quorum_server(servers, i),
+                              "ACL SETUSER default -eval -evalsha");
+  }
+  return NULL;
+}
+
+/* Repeated where a busy machine forbade it too late. */
+TEST(a_break_whose_second_look_is_refused_is_unknown)
+{
+  dibs_status status = DIBS_OK;
+
+  for (int i = 0; i < 20 && status == DIBS_OK; i++) {
+    dibs_hold *hold = live_lock(client, "stuck", LIVE_LONG_MS * 4);
+    pthread_t thread;
+
+    lease_seen_by(other, "stuck");
+    assert_int_equal(pthread_create(&thread, NULL, forbid_looks, NULL), 0);
+    status = dibs_break(other, dibs_text("stuck"), broken);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int k = 0; k < SERVERS / 2 + 1; k++)
+      (void)test_server_command(test_quorum_server(servers, k),
+                                "ACL SETUSER default +eval +evalsha");
+    assert_int_equal(dibs_release(hold), DIBS_LOST);
+  }
+  assert_int_equal(status, DIBS_UNKNOWN);
 }
 
 /* With those that are silent now, where its leases were not broken, the holder has a majority. */
