@@ -55,7 +55,7 @@ static void grant_inner(claim *cl, const claim *outer)
   else if (fault != NULL)
     end_waiting(cl, DIBS_ERR_ARGUMENT, fault);
   else if (!lock_files_copy(&cl->local->files, &outer->local->files))
-    end_waiting(cl, DIBS_ERR_SYSTEM, "no descriptor left");
+    end_waiting(cl, DIBS_ERR_SYSTEM, "no descriptor left, or the program closed its lock file");
   else
     grant(cl, atomic_load(&outer->hold->fence), atomic_load(&outer->hold->depth) + 1,
           outer->local->end);

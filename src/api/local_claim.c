@@ -58,10 +58,10 @@ dibs_status local_claim_prepare(claim *cl, const lock_spec *spec)
   if (cl->client->local == NULL)
     return DIBS_OK;
   l = mem_zalloc(&cl->client->memory, sizeof(*l) + cl->name_count * sizeof(l->names[0]) +
-                                      files * sizeof(int));
+                                      files * sizeof(local_lock));
   if (l == NULL)
     return DIBS_ERR_NO_MEMORY;
-  lock_files_init(&l->files, (int *)(void *)(l->names + cl->name_count), files);
+  lock_files_init(&l->files, (local_lock *)(void *)(l->names + cl->name_count), files);
   texts_copy(cl, l, spec);
   l->may_be_local = may_be_local(cl, spec);
   l->slot = l->may_be_local ? slot_of(cl) : 0;

@@ -29,7 +29,8 @@ typedef struct local_claim {
   end_terms end;                   /* of a hold, and of those inside */
   instant ends_at;                 /* of a hold; after its loss, of its exclusive lock, or of
                                       the lease of servers that was reported lost */
-  many_name names[];               /* several; then the descriptors of `files` */
+  _Alignas(local_lock)
+  many_name names[];               /* several; then the locks of `files` */
 } local_claim;
 
 /* DIBS_ERR_NO_MEMORY, or the claim has what it needs: nothing without degrade=local. */

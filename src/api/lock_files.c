@@ -3,11 +3,7 @@
 #include "api/lock_files.h"
 
 #include <openssl/evp.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "local/local.h"
 
 /* Of the servers of a quorum that have different ones: -1, as for all clients of it. */
 static int database_of(const deployment *d)
@@ -66,11 +62,11 @@ static dibs_status file_open(const claim *cl, lock_files *f, size_t index, dibs_
 {
   char digest[65];
 
-  if (f->fds[index] >= 0)
+  if (f->locks[index].fd >= 0)
     return DIBS_OK;
   if (!digest_write(cl, index, digest))
     return DIBS_ERR_SYSTEM;
-  return local_lock_open(digest, &f->fds[index], ret_error);
+  return local_lock_open(digest, &f->locks[index], ret_error);
 }
 
 /* `ret_fence` NULL: shared. */
@@ -81,31 +77,30 @@ static dibs_status file_lock(const claim *cl, lock_files *f, size_t index, uint6
     dibs_status status = file_open(cl, f, index, ret_error);
 
     if (status == DIBS_OK)
-      status = ret_fence == NULL ? local_lock_share(f->fds[index])
-                                 : local_lock_try(f->fds[index], ret_fence);
+      status = ret_fence == NULL ? local_lock_share(&f->locks[index])
+                                 : local_lock_try(&f->locks[index], ret_fence);
     if (status != DIBS_LOST)
       return status;
-    (void)close(f->fds[index]);
-    f->fds[index] = -1;
+    local_lock_close(&f->locks[index]);
   }
 }
 
-void lock_files_init(lock_files *f, int *fds, size_t count)
+void lock_files_init(lock_files *f, local_lock *locks, size_t count)
 {
-  *f = (lock_files){ .count = count, .fds = fds };
+  *f = (lock_files){ .count = count, .locks = locks };
   for (size_t i = 0; i < count; i++)
-    fds[i] = -1;
+    locks[i].fd = -1;
 }
 
 bool lock_files_are_open(const lock_files *f)
 {
-  return f->fds[0] >= 0;
+  return f->locks[0].fd >= 0;
 }
 
 bool lock_files_are_named(const lock_files *f)
 {
   for (size_t i = 0; i < f->count; i++)
-    if (f->fds[i] >= 0 && !local_lock_is_named(f->fds[i]))
+    if (f->locks[i].fd >= 0 && !local_lock_is_named(&f->locks[i]))
       return false;
   return true;
 }
@@ -129,10 +124,8 @@ dibs_status lock_files_take(claim *cl, lock_files *f, uint64_t *ret_fence, dibs_
 
 bool lock_files_copy(lock_files *f, const lock_files *from)
 {
-  if (f->fds[0] >= 0)
-    (void)close(f->fds[0]);
-  f->fds[0] = fcntl(from->fds[0], F_DUPFD_CLOEXEC, 3);
-  return f->fds[0] >= 0;
+  local_lock_close(&f->locks[0]);
+  return local_lock_copy(&from->locks[0], &f->locks[0]);
 }
 
 void lock_files_end(const claim *cl, lock_files *f, bool is_shared)
@@ -140,10 +133,9 @@ void lock_files_end(const claim *cl, lock_files *f, bool is_shared)
   bool is_own = !is_shared && cl->client->epoch == fork_epoch();
 
   for (size_t i = 0; i < f->count; i++) {
-    if (f->fds[i] >= 0 && is_own)
-      local_lock_end(f->fds[i]);
-    else if (f->fds[i] >= 0)
-      (void)close(f->fds[i]);
-    f->fds[i] = -1;
+    if (is_own)
+      local_lock_end(&f->locks[i]);
+    else
+      local_lock_close(&f->locks[i]);
   }
 }

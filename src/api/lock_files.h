@@ -13,22 +13,23 @@
 #define API_LOCK_FILES_H
 
 #include "api/api.h"
+#include "local/local.h"
 
 typedef struct lock_files {
   size_t count;
-  int *fds;                        /* -1: not opened */
+  local_lock *locks;
 } lock_files;
 
 /* All are closed. */
-void lock_files_init(lock_files *f, int *fds, size_t count);
+void lock_files_init(lock_files *f, local_lock *locks, size_t count);
 bool lock_files_are_open(const lock_files *f);
 /* DIBS_OK: all are locked shared. DIBS_BUSY, or a fault with its text: none is open. */
 dibs_status lock_files_share(claim *cl, lock_files *f, dibs_error *ret_error);
 /* DIBS_OK: the first is locked exclusively. DIBS_BUSY: it stays open. */
 dibs_status lock_files_take(claim *cl, lock_files *f, uint64_t *ret_fence, dibs_error *ret_error);
-/* Whether the open ones still have their names; see local_lock_is_named(). */
+/* Whether those that were opened still are, and have their names; see local_lock_is_named(). */
 bool lock_files_are_named(const lock_files *f);
-/* The same lock again: copies of a descriptor share it. false: no descriptor left. */
+/* The same lock again: copies of a descriptor share it; see local_lock_copy(). */
 bool lock_files_copy(lock_files *f, const lock_files *from);
 /* Unlocks and closes. `is_shared`, or in a forked child: closes only, as others have copies. */
 void lock_files_end(const claim *cl, lock_files *f, bool is_shared);

@@ -5,7 +5,7 @@
 #include "api/degrade.h"
 
 #define LOOK_AGAIN SPAN_MS(500)    /* doc/guide/which-deployment.md promises it */
-#define REMOVED "its lock file was removed while it was held"
+#define REMOVED "its lock file was removed, or the program closed it, while it was held"
 
 bool removed_files_plan(client_record *c)
 {

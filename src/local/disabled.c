@@ -21,33 +21,44 @@ dibs_status local_join(char *ret_url, size_t url_size, int *ret_use_fd,
   return refuse(error);
 }
 
-dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
+dibs_status local_lock_open(const char *digest, local_lock *ret_lock, dibs_error *error)
 {
-  (void)digest, (void)ret_fd;
+  (void)digest, (void)ret_lock;
   return failure(error, DIBS_ERR_UNSUPPORTED, "this library was built without local locks");
 }
 
-dibs_status local_lock_try(int fd, uint64_t *ret_fence)
+dibs_status local_lock_try(const local_lock *l, uint64_t *ret_fence)
 {
-  (void)fd, (void)ret_fence;
+  (void)l, (void)ret_fence;
   return DIBS_ERR_UNSUPPORTED;
 }
 
-dibs_status local_lock_share(int fd)
+dibs_status local_lock_share(const local_lock *l)
 {
-  (void)fd;
+  (void)l;
   return DIBS_ERR_UNSUPPORTED;
 }
 
-bool local_lock_is_named(int fd)
+bool local_lock_is_named(const local_lock *l)
 {
-  (void)fd;
+  (void)l;
   return true;
 }
 
-void local_lock_end(int fd)
+bool local_lock_copy(const local_lock *l, local_lock *ret_copy)
 {
-  (void)fd;
+  (void)l, (void)ret_copy;
+  return false;
+}
+
+void local_lock_close(local_lock *l)
+{
+  (void)l;
+}
+
+void local_lock_end(local_lock *l)
+{
+  (void)l;
 }
 
 dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,

@@ -54,18 +54,30 @@ dibs_sandbox *sandbox_stop(dibs_sandbox *sandbox);
 #define LOCAL_FENCES ((uint64_t)1 << 40)      /* above all local fences, below those of
                                                  servers */
 
+/* An open lock file. The program may have closed the descriptor, as it may close all that it does
+ * not know, and have another file there: then it is not used, and not closed. */
+typedef struct local_lock {
+  int fd;                          /* -1: not open */
+  uint64_t device, inode;          /* of the file that was opened */
+} local_lock;
+
 /* Opens the lock file of a name; `digest` has 64 hexadecimal digits. CLOEXEC. */
-dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error);
+dibs_status local_lock_open(const char *digest, local_lock *ret_lock, dibs_error *error);
 /* DIBS_OK: locked, and the fence is above those of all earlier grants. DIBS_BUSY; DIBS_LOST: the
- * file was removed, open it again; DIBS_ERR_SYSTEM. Does not wait. A shared lock of this
+ * file was removed or closed, open it again; DIBS_ERR_SYSTEM. Does not wait. A shared lock of this
  * descriptor ends in any case. */
-dibs_status local_lock_try(int fd, uint64_t *ret_fence);
+dibs_status local_lock_try(const local_lock *l, uint64_t *ret_fence);
 /* DIBS_OK: locked together with others that share it; then local_lock_try() is DIBS_BUSY elsewhere.
  * DIBS_BUSY; DIBS_LOST, as above; DIBS_ERR_SYSTEM. Does not wait. */
-dibs_status local_lock_share(int fd);
-/* Whether the file has its name: the lock of a removed one excludes no later process. */
-bool local_lock_is_named(int fd);
+dibs_status local_lock_share(const local_lock *l);
+/* Whether it is open and the file has its name: the lock of a removed one excludes no later
+ * process. */
+bool local_lock_is_named(const local_lock *l);
+/* A copy of the descriptor shares its lock. false: no descriptor left, or it was closed. */
+bool local_lock_copy(const local_lock *l, local_lock *ret_copy);
+/* Closes it; others may have copies. Calls only what a signal handler may. */
+void local_lock_close(local_lock *l);
 /* Unlocks and closes, also if other processes have copies of the descriptor. */
-void local_lock_end(int fd);
+void local_lock_end(local_lock *l);
 
 #endif

@@ -29,10 +29,11 @@ static dibs_status refuse(dibs_error *error, const char *path)
                  path, strerror(errno));
 }
 
-dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
+dibs_status local_lock_open(const char *digest, local_lock *ret_lock, dibs_error *error)
 {
   place p;
   char path[PLACE_SOCKET_MAX + 80];
+  struct stat found;
   dibs_status status;
   int fd;
 
@@ -48,19 +49,30 @@ dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
   fd = own_file_open(path, O_RDWR | O_NONBLOCK);
   if (fd < 0)
     return refuse(error, path);
+  if (fstat(fd, &found) != 0) {
+    status = refuse(error, path);
+    (void)close(fd);
+    return status;
+  }
   /* systemd-tmpfiles removes old files of /tmp, locked ones too, but none with the sticky bit;
    * other programs remove what was not used for days. */
   (void)fchmod(fd, S_ISVTX | S_IRUSR | S_IWUSR);
   (void)futimens(fd, NULL);
-  *ret_fd = fd;
+  *ret_lock = (local_lock){ fd, found.st_dev, found.st_ino };
   return DIBS_OK;
 }
 
-bool local_lock_is_named(int fd)
+static bool is_there(const local_lock *l, struct stat *ret_found)
+{
+  return l->fd >= 0 && fstat(l->fd, ret_found) == 0 && ret_found->st_dev == l->device &&
+         ret_found->st_ino == l->inode;
+}
+
+bool local_lock_is_named(const local_lock *l)
 {
   struct stat found;
 
-  return fstat(fd, &found) == 0 && found.st_nlink > 0;
+  return is_there(l, &found) && found.st_nlink > 0;
 }
 
 /* The next fence; an empty or invalid file starts from the beginning. */
@@ -81,39 +93,64 @@ static bool count_up(int fd, uint64_t *ret_fence)
   return true;
 }
 
-static dibs_status lock_now(int fd, int how)
+static dibs_status lock_now(const local_lock *l, int how)
 {
+  struct stat found;
   int done;
 
+  if (!is_there(l, &found))
+    return DIBS_LOST;
   do
-    done = flock(fd, how | LOCK_NB);
+    done = flock(l->fd, how | LOCK_NB);
   while (done != 0 && errno == EINTR);
-  if (done == 0 && local_lock_is_named(fd))
+  if (done == 0 && local_lock_is_named(l))
     return DIBS_OK;
   if (done == 0)
     return DIBS_LOST;
   return errno == EWOULDBLOCK ? DIBS_BUSY : DIBS_ERR_SYSTEM;
 }
 
-dibs_status local_lock_share(int fd)
+dibs_status local_lock_share(const local_lock *l)
 {
-  return lock_now(fd, LOCK_SH);
+  return lock_now(l, LOCK_SH);
 }
 
-dibs_status local_lock_try(int fd, uint64_t *ret_fence)
+dibs_status local_lock_try(const local_lock *l, uint64_t *ret_fence)
 {
-  dibs_status status = lock_now(fd, LOCK_EX);
+  dibs_status status = lock_now(l, LOCK_EX);
 
   if (status != DIBS_OK)
     return status;
-  if (count_up(fd, ret_fence))
+  if (count_up(l->fd, ret_fence))
     return DIBS_OK;
-  (void)flock(fd, LOCK_UN);
+  (void)flock(l->fd, LOCK_UN);
   return DIBS_ERR_SYSTEM;
 }
 
-void local_lock_end(int fd)
+bool local_lock_copy(const local_lock *l, local_lock *ret_copy)
 {
-  (void)flock(fd, LOCK_UN);
-  (void)close(fd);
+  struct stat found;
+  int fd = is_there(l, &found) ? fcntl(l->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+
+  if (fd >= 0)
+    *ret_copy = (local_lock){ fd, l->device, l->inode };
+  return fd >= 0;
+}
+
+void local_lock_close(local_lock *l)
+{
+  struct stat found;
+
+  if (is_there(l, &found))
+    (void)close(l->fd);
+  l->fd = -1;
+}
+
+void local_lock_end(local_lock *l)
+{
+  struct stat found;
+
+  if (is_there(l, &found))
+    (void)flock(l->fd, LOCK_UN);
+  local_lock_close(l);
 }

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -393,6 +394,67 @@ TEST(it_is_lost_within_a_bounded_time)
   assert_int_equal(live_try(a, "x"), DIBS_OK);
   assert_int_equal(live_try(b, "x"), DIBS_OK);
   assert_int_equal(atomic_load(&loss.count), 1);
+  test_server_restart(live_server, false);
+}
+
+/* As a program that closes all that it does not know, and then opens files of its own. Not by
+ * dup2(), which is a race with dibs-io for ThreadSanitizer. */
+static int replace_files(int own)
+{
+  char link[64], path[256];
+  int count = 0;
+
+  for (int fd = 3; fd < 256; fd++) {
+    ssize_t size;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    size = readlink(link, path, sizeof(path) - 1);
+    path[size > 0 ? size : 0] = 0;
+    if (strstr(path, "/locks/") != NULL && syscall(SYS_dup3, own, fd, O_CLOEXEC) == fd)
+      count++;
+  }
+  return count;
+}
+
+/* The number of those that were open. */
+static int close_all_of(const char *path)
+{
+  struct stat own, found;
+  int count = 0;
+
+  assert_int_equal(stat(path, &own), 0);
+  for (int fd = 3; fd < 256; fd++)
+    if (fstat(fd, &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino &&
+        close(fd) == 0)
+      count++;
+  return count;
+}
+
+TEST(it_is_lost_when_the_program_has_another_file_in_its_place)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *outer, *inner;
+  char path[] = "/tmp/dibs-own-XXXXXX", why[128];
+  int own = mkstemp(path), other = open(path, O_RDWR | O_CLOEXEC);
+
+  assert_true(own >= 0 && other >= 0);
+  test_server_kill9(live_server);
+  outer = live_lock_with(a, "x", &o);
+  inner = live_lock_with(a, "x", &o);
+  assert_int_equal(kind_of(outer), DIBS_DURABLE_LOCAL);
+  assert_int_equal(flock(own, LOCK_EX), 0);
+  assert_int_equal(replace_files(own), 2);
+  assert_true(live_until(LIVE_LONG_MS, is_gone, outer));
+  assert_true(live_until(LIVE_LONG_MS, is_gone, inner));
+  assert_int_equal(dibs_hold_why(outer, why, sizeof(why)), DIBS_OK);
+  assert_non_null(strstr(why, "the program closed it"));
+  assert_int_equal(live_try(b, "x"), DIBS_OK);
+  assert_int_equal(dibs_release(inner), DIBS_LOST);
+  assert_int_equal(dibs_release(outer), DIBS_LOST);
+  assert_int_equal(live_try(a, "x"), DIBS_OK);
+  assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);   /* the library did not unlock it, */
+  assert_int_equal(close_all_of(path), 4);                 /* and has closed none of them */
+  (void)unlink(path);
   test_server_restart(live_server, false);
 }
 
