@@ -12,6 +12,8 @@
 #include "cli/message.h"
 #include "cli/show.h"
 
+#define FENCE_SIZE 32
+
 /* Asks on the terminal; without one --yes is needed. A program that reads JSON has none. */
 static int ask_whether(const session *s, const char *name, const char *holder)
 {
@@ -32,24 +34,32 @@ static int ask_whether(const session *s, const char *name, const char *holder)
   return CODE_NO;
 }
 
+/* A lease of another dialect may have none: "". */
+static void fence_write(const dibs_holder *h, char ret_text[FENCE_SIZE])
+{
+  ret_text[0] = '\0';
+  if (h->fence != 0)
+    (void)snprintf(ret_text, FENCE_SIZE, "fence %" PRIu64 ", ", h->fence);
+}
+
 /* The system log is where administrators look. */
 static void log_break(const force_order *o, const char *name, const dibs_holder *h)
 {
-  char reason[DIBS_NOTE_MAX + 1], holder[220], left[DURATION_SIZE];
+  char reason[DIBS_NOTE_MAX + 1], holder[220], left[DURATION_SIZE], fence[FENCE_SIZE];
   const char *user = getenv("SUDO_USER");
 
   if (user == NULL)
     user = getenv("USER");
   printable(o->reason == NULL ? "no reason given" : o->reason, reason, sizeof(reason));
   show_party(h->party, holder, sizeof(holder));
+  fence_write(h, fence);
   openlog("dibs", LOG_PID, LOG_USER);
-  syslog(LOG_NOTICE, "%s (uid %ld) broke the lock %s (fence %" PRIu64 ", held by %s): %s",
-         user == NULL ? "unknown user" : user, (long)getuid(), name, h->fence, holder, reason);
+  syslog(LOG_NOTICE, "%s (uid %ld) broke the lock %s (%sheld by %s): %s",
+         user == NULL ? "unknown user" : user, (long)getuid(), name, fence, holder, reason);
   closelog();
   duration_as_span(h->remaining_ms > 0 ? h->remaining_ms : 0, left);
-  say_softly("broke %s (fence %" PRIu64 "), which was held by %s: %s; it learns that at once, or, "
-             "if no message reaches it, by its next renewal, within %s",
-             name, h->fence, holder, reason, left);
+  say_softly("broke %s (%sheld by %s): %s; the holder learns that at once, or, if no message "
+             "reaches it, by its next renewal, within %s", name, fence, holder, reason, left);
 }
 
 static int break_one(session *s, const force_order *o, const char *name,
@@ -106,6 +116,12 @@ static int say_no_such_fence(const force_order *o, const dibs_inspection *i, con
                      "%s has %zu holders, of which only %zu are known here, and none of these has "
                      "the fence %" PRIu64 "; nothing was done",
                      name, i->holder_count, i->shown_holders, o->only_fence);
+  }
+  if (i->holders[0]->fence == 0) {
+    return say_fault(&(message_facts) { .code = CODE_LOST, .status = "DIBS_TAKEN",
+                                        .name = o->name },
+                     "%s is held without a fence, not with %" PRIu64 "; nothing was done", name,
+                     o->only_fence);
   }
   return say_fault(&(message_facts) { .code = CODE_LOST, .status = "DIBS_TAKEN",
                                       .name = o->name },

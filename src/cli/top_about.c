@@ -28,15 +28,19 @@ static void add_holders(watch_text *out, const dibs_inspection *i)
     watch_add_time(out, h->remaining_ms > 0 ? 1000 * h->remaining_ms : 0);
     watch_add(out, " left of ");
     watch_add_time(out, 1000 * h->ttl_ms);
-    watch_add(out, ", renewed %" PRIu64 " time%s, fence %" PRIu64 "\n", h->renewals,
-              plural_s(h->renewals), h->fence);
+    watch_add(out, ", renewed %" PRIu64 " time%s", h->renewals, plural_s(h->renewals));
+    if (h->fence != 0)
+      watch_add(out, ", fence %" PRIu64, h->fence);
+    watch_add(out, "\n");
     if (h->party->note[0] != '\0')
       watch_add(out, "            %s\n", printable(h->party->note, note, sizeof(note)));
   }
   if (i->holder_count > i->shown_holders)
     watch_add(out, "            and %zu more\n", i->holder_count - i->shown_holders);
-  if (show_holder_count(i) == 0)
+  if (show_holder_count(i) == 0 && i->fence != 0)
     watch_add(out, "free        fence %" PRIu64 " was the last\n", i->fence);
+  else if (show_holder_count(i) == 0)
+    watch_add(out, "free\n");
 }
 
 static void add_queue(watch_text *out, const dibs_inspection *i)

@@ -57,7 +57,8 @@ static void print_holder(const dibs_inspection *i, const dibs_holder *h)
   else
     printf("  lease    %s left of %s, renewed %" PRIu64 " time%s\n", left, ttl, h->renewals,
            plural_s(h->renewals));
-  printf("  fence    %" PRIu64 "\n", h->fence);
+  if (h->fence != 0)
+    printf("  fence    %" PRIu64 "\n", h->fence);
 }
 
 static void print_inspection(const dibs_inspection *i)

@@ -442,6 +442,21 @@ def force_with_a_fence_spares_a_later_holder():
     equal(dibs('release', token).code, 79)
 
 
+def a_lease_without_a_fence_is_not_said_to_have_the_fence_0():
+    place = ['--dialect', 'plain']
+    process = start('run', *place, 'plain:one', '--', 'cat', stdin=subprocess.PIPE)
+    until(lambda: dibs('who', *place, 'plain:one').code == 0, 'it is held')
+    lacks(dibs('who', *place, 'plain:one').out, 'fence')
+    done = dibs('break', *place, 'plain:one', '--yes', '--fence', '3')
+    equal(done.code, 79, done)
+    contains(done.err, 'plain:one is held without a fence, not with 3; nothing was done')
+    done = dibs('break', *place, 'plain:one', '--yes')
+    equal(done.code, 0, done)
+    contains(done.err, 'broke plain:one (held by ')
+    lacks(done.err, 'fence')
+    finish(process)
+
+
 def force_of_a_free_lock_is_done_already():
     equal(dibs('break', 'nobody-has-it', '--yes').code, 0)
 
