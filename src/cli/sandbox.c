@@ -2,12 +2,14 @@
 /* cli/sandbox.c - dibs sandbox: a command with servers that are stopped after it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <dibs/dibs.h>
 
+#include "base/errno_text.h"
 #include "cli/child_run.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
@@ -138,19 +140,39 @@ static bool read_kind(const sandbox_arguments *a, dibs_sandbox_options *ret_opti
   return true;
 }
 
-/* It outlives this command, whatever happens to that. */
-static int keep(dibs_sandbox **sandbox, json_t *description)
+/* It outlives this command, whatever happens to that. 0: said why not. */
+static int64_t keep(dibs_sandbox **sandbox, json_t *description)
 {
   int64_t watcher = dibs_sandbox_keep(*sandbox);
 
-  if (watcher == 0)
-    return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM" },
-                     "the sandbox cannot be kept: its process has ended");
+  if (watcher == 0) {
+    say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM" },
+              "the sandbox cannot be kept: its process has ended");
+    return 0;
+  }
   *sandbox = NULL;
   json_object_set_new(description, "pid", json_integer(watcher));
-  say("sandbox %s is kept; stop it with: kill %" PRId64,
-      json_string_value(json_object_get(description, "url")), watcher);
-  return CODE_OK;
+  return watcher;
+}
+
+/* Nothing else says where it is: one whose URL cannot be written ends. */
+static int print_url(const sandbox_arguments *a, json_t *description, int64_t watcher)
+{
+  int error;
+
+  errno = 0;
+  if (a->line.wants_json)
+    json_print(json_incref(description));
+  else
+    puts(json_string_value(json_object_get(description, "url")));
+  if (fflush(stdout) == 0 && !ferror(stdout) && json_is_complete())
+    return CODE_OK;
+  error = errno;
+  clearerr(stdout);
+  (void)kill((pid_t)watcher, SIGTERM);
+  return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM" },
+                   "the sandbox is stopped: cannot write to standard output%s%s",
+                   error == 0 ? "" : ": ", error == 0 ? "" : errno_text(error));
 }
 
 /* Keeps the sandbox, or runs the command, or both. */
@@ -159,18 +181,19 @@ static int use(const sandbox_arguments *a, dibs_sandbox **sandbox, json_t *descr
 {
   const char *url = json_string_value(json_object_get(description, "url"));
   char path[DESCRIPTION_PATH_MAX];
-  int code = a->keeps ? keep(sandbox, description) : CODE_OK;
+  int64_t watcher = 0;
+  int code = CODE_OK;
 
-  if (code != CODE_OK)
-    return code;
+  if (a->keeps && (watcher = keep(sandbox, description)) == 0)
+    return CODE_INTERNAL;
   write_description(description, path, sizeof(path));
+  if (a->line.operand_count == 0)
+    code = print_url(a, description, watcher);
+  if (a->keeps && code == CODE_OK)
+    say("sandbox %s is kept; stop it with: kill %" PRId64, url, watcher);
   if (a->line.operand_count > 0)
-    return run_with_url(a->line.operands, url, path, signals, ret_died_of);
-  if (a->line.wants_json)
-    json_print(json_incref(description));
-  else
-    puts(url);
-  return CODE_OK;
+    code = run_with_url(a->line.operands, url, path, signals, ret_died_of);
+  return code;
 }
 
 static int sandbox_run(void *data)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """dibs sandbox with deployments: real clusters, sentinels and quorums, gone with the command."""
+import glob
 import itertools
 import json
 import os
@@ -104,6 +105,29 @@ def a_kept_sandbox_stays_until_it_is_stopped_as_it_says():
     for port in _ports_of(done.out):
         until(lambda: _ask(port, 'PING') is None, 'port %d is closed' % port)
     until(lambda: not os.path.exists(place), 'the directory is gone')
+
+
+def _have_in_environment(mark):
+    found = []
+    for path in glob.glob('/proc/[0-9]*/environ'):
+        try:
+            with open(path, 'rb') as f:
+                found += [path] if mark.encode() in f.read() else []
+        except OSError:
+            pass                                   # it has ended meanwhile
+    return found
+
+
+def a_sandbox_whose_url_cannot_be_written_is_not_kept():
+    for more in ([], ['--json']):
+        mark = 'UNWRITTEN_%d_%d' % (os.getpid(), len(more))
+        with open('/dev/full', 'w') as full:
+            done = finish(start('sandbox', '--keep', *more, stdout=full, env={**HOME, mark: '1'}))
+        equal(done.code, 70, done)
+        contains(done.err, 'the sandbox is stopped: cannot write to standard output: '
+                           'No space left on device')
+        lacks(done.err, 'is kept')
+        until(lambda: not _have_in_environment(mark), 'its processes have ended')
 
 
 def a_file_describes_the_servers():
