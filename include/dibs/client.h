@@ -452,10 +452,13 @@ typedef struct dibs_client_info {
   uint32_t servers_down;   /* of these: the connection failed and there is none since, or the
                               Cluster left it out; not one that was never asked */
   char server_down[128];   /* the address of the first of these; "": none */
+  int32_t is_unnamed;      /* 1: it uses the private local server because no server is named
+                              anywhere */
+  int32_t reserved;        /* 0 */
 } dibs_client_info;
 
 #define DIBS_CLIENT_INFO_INIT \
-  { sizeof(dibs_client_info), "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0, 0, "" }
+  { sizeof(dibs_client_info), "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0, 0, "", 0, 0 }
 
 /* Reads what a client is, and its counters: all of one moment.
  *

@@ -109,6 +109,7 @@ struct client_record {
   char *shown;                     /* deployment_show() */
   struct local_client *local;      /* with degrade=local; degrade.h */
   bool is_private;
+  bool is_unnamed;                 /* it is private because no server is named */
   int local_use_fd;
   uint32_t flags;
   client_times times;

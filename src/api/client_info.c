@@ -71,7 +71,8 @@ static dibs_client_info info_of(client_record *c)
 
   return (dibs_client_info){
     .size = sizeof(dibs_client_info),
-    .url = c->shown, .is_private = c->is_private, .degrade = (int32_t)c->servers.data.degrade,
+    .url = c->shown, .is_private = c->is_private, .is_unnamed = c->is_unnamed,
+    .degrade = (int32_t)c->servers.data.degrade,
     .classes = classes != NULL ? classes : "",
     .granted = s.granted, .granted_local = s.granted_local, .released = s.released,
     .lost = s.lost, .renewed = s.renewed, .renew_failed = s.renew_failed,

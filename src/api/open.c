@@ -241,6 +241,7 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   c->on_event = o->options.on_event;
   c->on_event_data = o->options.on_event_data;
   c->is_private = o->is_private;
+  c->is_unnamed = o->is_unnamed;
   c->local_use_fd = o->local_use_fd;
   o->local_use_fd = -1;
   c->servers = o->servers;
@@ -252,7 +253,7 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
     c->handle_word = handle_value(c->handle);
     status = drive_make(c, o);
   }
-  if (status == DIBS_OK && o->is_unnamed && (c->flags & DIBS_CLIENT_LOCAL) == 0)
+  if (status == DIBS_OK && c->is_unnamed && (c->flags & DIBS_CLIENT_LOCAL) == 0)
     unnamed_report(c);
   if (status != DIBS_OK) {
     (void)client_free(c);

@@ -130,18 +130,11 @@ int session_report(const dibs_error *error, const char *what, const char *name)
                    has_node ? " (" : "", has_node ? error->node : "", has_node ? ")" : "");
 }
 
-/* By --local, -u local: or DIBS_URL=local: */
-static bool is_asked_for_local(const session *s)
-{
-  const char *url = s->url != NULL ? s->url : getenv("DIBS_URL");
-
-  return url != NULL && strncmp(url, "local:", 6) == 0;
-}
-
 int session_open(session *s, const char *program)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_error error = DIBS_ERROR_INIT;
+  dibs_client_info info;
   dibs_status status;
 
   fill_options(s, &options);
@@ -157,9 +150,10 @@ int session_open(session *s, const char *program)
   }
 
   s->request_ms = dibs_client_call_timeout(s->client);
-  s->shown_url = session_info(s->client).url;
-  s->is_private = session_info(s->client).is_private != 0;
-  if (s->is_private && !is_asked_for_local(s))
+  info = session_info(s->client);
+  s->shown_url = info.url;
+  s->is_private = info.is_private != 0;
+  if (info.is_unnamed != 0)
     say_softly("no URL set: using a private server for this user on this machine only "
                "(set DIBS_URL to coordinate several machines)");
   return 0;

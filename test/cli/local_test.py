@@ -26,6 +26,17 @@ def without_a_url_a_private_server_is_started_and_said():
     lacks(dibs('run', '--local', 'alone', '--', 'true', env=HOME).err, PRIVATE)
 
 
+def a_local_url_of_any_source_is_no_missing_url():
+    path = directory + '/local-url'
+    with open(path, 'w') as file:
+        file.write('url = local:\n')
+    for words, env in ((['-u', 'local:'], {}), (['--config', path], {}),
+                       ([], {'DIBS_CONFIG': path}), ([], {'DIBS_URL': 'local:'}),
+                       ([], {'VALKEY_URL': 'local:'}), ([], {'REDIS_URL': 'local:'})):
+        done = dibs('run', *words, 'alone', '--', 'true', env=dict(HOME, **env))
+        equal((done.code, done.err), (0, ''), (words, env, done))
+
+
 def json_tells_that_the_scope_is_private():
     equal(json.loads(dibs('who', '-q', '--json', 'alone', env=HOME).out)['scope'], 'private')
 
