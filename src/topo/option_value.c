@@ -19,17 +19,19 @@ static const char *const dialects[] = { DIALECTS(DIALECT_WORD) };
 static const char *const histories[] = { "notable", "all", "off" };
 static const char *const off[] = { "off" };
 #define WORDS(words) (words), sizeof(words) / sizeof((words)[0])
-#define DURATION_FAULT " must be a duration such as 500ms, 10s or 5m"
+#define DURATION_FAULT(least) \
+  " must be a duration from " least " to 24d, such as 500ms, 10s or 5m"
 
 static const value_rule rules[] = {
   [VALUE_CHOICE] = { WORDS(choices), 1, .fault = " must be yes or no" },
   [VALUE_DEGRADE] = { WORDS(degrades), DEGRADE_FAIL, .fault = " must be fail, wait or local" },
   [VALUE_DIALECT] = { WORDS(dialects), 1, .fault = " must be " DIALECT_WORDS },
   [VALUE_HISTORY] = { WORDS(histories), 1, .fault = " must be notable, all or off" },
-  [VALUE_DURATION] = { .unit = "ms", .least = 1, .most = INT32_MAX, .fault = DURATION_FAULT },
-  [VALUE_PAUSE] = { .unit = "ms", .least = 0, .most = INT32_MAX, .fault = DURATION_FAULT },
+  [VALUE_DURATION] = { .unit = "ms", .least = 1, .most = INT32_MAX,
+                       .fault = DURATION_FAULT("1ms") },
+  [VALUE_PAUSE] = { .unit = "ms", .least = 0, .most = INT32_MAX, .fault = DURATION_FAULT("0ms") },
   [VALUE_REPORT] = { WORDS(off), -1, "ms", 1000, INT32_MAX,
-                     " must be off, or a duration of 1s or more, such as 10s" },
+                     " must be off, or a duration from 1s to 24d, such as 10s" },
   [VALUE_PPM] = { .unit = "", .least = 1, .most = 500000,
                   .fault = " must be a number from 1 to 500000" },
   [VALUE_COUNT_OF] = { .unit = "", .least = 1, .most = 1000000,

@@ -113,7 +113,9 @@ TEST(an_unknown_key_is_refused_with_line_and_suggestion)
 TEST(wrong_values_are_refused_with_what_is_allowed)
 {
   refused("connect_timeout = soon\n", "here/config:1: connect_timeout must be a duration");
-  refused("connect_timeout = 0\n", "duration");
+  refused("connect_timeout = 0\n", "duration from 1ms to 24d");
+  refused("connect_timeout = 25d\n", "duration from 1ms to 24d");
+  refused("report = 25d\n", "report must be off, or a duration from 1s to 24d");
   refused("clock_rate_error_ppm = 500001\n", "1 to 500000");
   refused("prefix =\n", "prefix is empty");
   refused("url = redis://a\nurl =\n", ":2: url is empty");
