@@ -229,7 +229,7 @@ def banned_functions(root):
             for name, line in calls_in(text, STDIO):
                 yield f'{path}:{line}: {name}(): only the command writes to a terminal'
         if room in OPENER_ROOMS:
-            moved = re.sub(r'above_stdio(_pair\(\w+,|\()\s*\w+',
+            moved = re.sub(r'(above_stdio(_pair\(\w+,|\()|descriptor_keep\()\s*\w+',
                            lambda found: '\n' * found.group().count('\n'), text)
             for name, line in calls_in(moved, OPENERS):
                 yield f'{path}:{line}: {name}(): above_stdio() keeps it off 0, 1 and 2'

@@ -6,8 +6,9 @@
 #include "api/campaign.h"
 
 #include <string.h>
-#include <unistd.h>
 #include <utlist.h>
+
+#include "base/descriptor.h"
 
 /* Of several names, which may have any bytes: its size before each, and a zero after it. */
 typedef uint16_t stored_size;
@@ -102,7 +103,7 @@ void claim_end_hold(claim *cl)
     return;
   fd = atomic_exchange(&cl->hold->fd, -1);
   if (fd >= 0)
-    (void)close(fd);
+    descriptor_close(fd);
   handle_end(cl->hold);
   cl->hold = NULL;
 }

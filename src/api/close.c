@@ -2,21 +2,20 @@
 /* api/close.c - the end of a client: dibs_close(), and what a child of fork() closes. */
 #include "api/api.h"
 
-#include <unistd.h>
-
 #include "api/campaign.h"
 #include "api/deadlock.h"
 #include "api/degrade.h"
 #include "api/log.h"
 #include "api/wait.h"
 #include "api/writing.h"
+#include "base/descriptor.h"
 
 /* ---- a child of fork() ---- */
 
 static void local_use_end(client_record *c)
 {
   if (c->local_use_fd >= 0)
-    (void)close(c->local_use_fd);
+    descriptor_close(c->local_use_fd);
   c->local_use_fd = -1;
 }
 

@@ -109,7 +109,7 @@ int dibs_hold_fd(dibs_hold *hold)
   if (fd < 0) {
     bool is_over = !hold_look(hold, &v) || valid_ns(&v) == 0;
 
-    fd = above_stdio(eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
+    fd = descriptor_keep(eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
     atomic_store(&h->fd, fd);
   }
   (void)claim_leave(&in, fd >= 0 ? DIBS_OK : DIBS_ERR_SYSTEM);

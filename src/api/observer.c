@@ -150,7 +150,7 @@ static void observer_deinit(wait *w)
 
   observer_end_handle(o);
   if (o->fd >= 0)
-    (void)close(o->fd);
+    descriptor_close(o->fd);
   o->fd = -1;
   outcome_clear(&o->fault);
   (void)callback_data_end(&o->over, DIBS_OK);    /* of dibs_close(): no mutex is held */
@@ -235,8 +235,8 @@ static int observer_fd(const dibs_observer *value)
   if (observer_enter(value, &in, &o) != DIBS_OK)
     return -1;
   if (o->fd < 0)
-    o->fd = above_stdio(eventfd(o->is_new || o->wait.is_over ? 1 : 0,
-                                EFD_CLOEXEC | EFD_NONBLOCK));
+    o->fd = descriptor_keep(eventfd(o->is_new || o->wait.is_over ? 1 : 0,
+                                    EFD_CLOEXEC | EFD_NONBLOCK));
   fd = o->fd;
   (void)claim_leave(&in, DIBS_OK);
   return fd;

@@ -10,6 +10,8 @@
 #include "api/degrade.h"
 #include "api/settings.h"
 #include "api/url_text.h"
+#include "base/descriptor.h"
+#include "base/errno_text.h"
 #include "base/record_size.h"
 #include "base/plain_memory.h"
 #include "local/local.h"
@@ -126,6 +128,12 @@ static dibs_status local_use(opening *o)
   if (status != DIBS_OK) {
     text_add(o->why, o->local_error.text);
     return status;
+  }
+  o->local_use_fd = descriptor_keep(o->local_use_fd);
+  if (o->local_use_fd < 0) {
+    text_add(o->why, "no descriptor left for a client: ");
+    text_add(o->why, errno_text(errno));
+    return DIBS_ERR_SYSTEM;
   }
   o->is_private = true;
   status = server_url_parse(&o->memory, where, &found, &why);
@@ -292,7 +300,7 @@ static void opening_deinit(opening *o)
   deployment_deinit(&o->servers);
   config_deinit(&o->config);
   if (o->local_use_fd >= 0)
-    (void)close(o->local_use_fd);
+    descriptor_close(o->local_use_fd);
 }
 
 static dibs_status open_checked(const char *url, const dibs_options *options,

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* base/descriptor.h - descriptors above those of stdin, stdout and stderr. A program that closed
  * these can put others in their place at any time, as a daemon does with /dev/null; a socket of
- * ours there would be gone. */
+ * ours there would be gone.
+ *
+ * A program may also close all that it does not know, as by closefrom(), and open another client.
+ * The one before still uses the numbers that it had: both would send and read by one socket, and
+ * each believe the grants of the other. So a descriptor that a client keeps gets no number that the
+ * library has, until it gives that back. */
 #ifndef BASE_DESCRIPTOR_H
 #define BASE_DESCRIPTOR_H
 
@@ -10,6 +15,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "base/descriptor_numbers.h"
 
 /* Moves `fd`, which is close-on-exec. A negative one stays, and errno with it; -1 if it cannot be
  * moved. */
@@ -24,6 +31,28 @@ static inline int above_stdio(int fd)
   (void)close(fd);
   errno = fault;
   return above;
+}
+
+/* As above_stdio(), for one that lives as long as a client: descriptor_close() ends it. */
+static inline int descriptor_keep(int fd)
+{
+  int at = above_stdio(fd), next, fault;
+
+  while (at >= 0 && !descriptor_number_take(at)) {
+    next = fcntl(at, F_DUPFD_CLOEXEC, at + 1);
+    fault = errno;
+    (void)close(at);
+    errno = fault;
+    at = next;
+  }
+  return at;
+}
+
+/* The number is given back first: afterwards it may be another's. */
+static inline void descriptor_close(int fd)
+{
+  descriptor_number_give(fd);
+  (void)close(fd);
 }
 
 /* As opendir() and fopen(), to read. */

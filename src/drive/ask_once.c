@@ -5,8 +5,8 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/descriptor.h"
 #include "drive/internal.h"
 
 /* Whether the socket is ready before `until`; an error of it counts as ready. Signals do not
@@ -33,7 +33,7 @@ static int connected(int fd, span limit)
   if (is_ready(fd, POLLOUT, instant_add(drive_now(), limit)) &&
       getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &size) == 0 && fault == 0)
     return fd;
-  (void)close(fd);
+  descriptor_close(fd);
   return -1;
 }
 
@@ -137,6 +137,6 @@ dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer 
                : DIBS_ERR_UNREACHABLE;
   mem_wipe((void *)(uintptr_t)buffer_bytes(&out), buffer_size(&out));
   buffer_deinit(&out);
-  (void)close(fd);
+  descriptor_close(fd);
   return status;
 }

@@ -23,7 +23,7 @@ static dibs_status canceller_make(dibs_canceller **ret_canceller)
 
   if (c == NULL)
     return DIBS_ERR_NO_MEMORY;
-  c->fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  c->fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (c->fd < 0) {
     free(c);
     return DIBS_ERR_SYSTEM;
@@ -34,7 +34,7 @@ static dibs_status canceller_make(dibs_canceller **ret_canceller)
 
 dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
 {
-  int state = cancel_off();              /* for the close() of above_stdio() */
+  int state = cancel_off();              /* for the close() of descriptor_keep() */
   dibs_status status = ret_canceller == NULL ? DIBS_ERR_ARGUMENT : canceller_make(ret_canceller);
 
   cancel_restore(state);
@@ -61,7 +61,7 @@ dibs_canceller *dibs_canceller_free(dibs_canceller *c)
   int state = cancel_off();
 
   if (c != NULL)
-    (void)close(c->fd);
+    descriptor_close(c->fd);
   free(c);
   cancel_restore(state);
   return NULL;

@@ -46,12 +46,12 @@ static bool watch(int set, int fd, source kind)
 
 static bool descriptors_make(drive *d)
 {
-  d->main_fd = above_stdio(epoll_create1(EPOLL_CLOEXEC));
-  d->links_fd = above_stdio(epoll_create1(EPOLL_CLOEXEC));
-  d->wake_fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  d->leader_fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  d->callbacks_fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  d->timer_fd = above_stdio(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  d->main_fd = descriptor_keep(epoll_create1(EPOLL_CLOEXEC));
+  d->links_fd = descriptor_keep(epoll_create1(EPOLL_CLOEXEC));
+  d->wake_fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  d->leader_fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  d->callbacks_fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  d->timer_fd = descriptor_keep(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   if (d->main_fd < 0 || d->links_fd < 0 || d->wake_fd < 0 || d->leader_fd < 0 ||
       d->callbacks_fd < 0 || d->timer_fd < 0)
     return false;
@@ -168,7 +168,7 @@ void drive_close(drive *d, instant until)
 static void fd_close(int fd)
 {
   if (fd >= 0)
-    (void)close(fd);
+    descriptor_close(fd);
 }
 
 static void watched_free(drive *d)

@@ -12,7 +12,7 @@ errand *errand_let_go(errand *e)
 {
   if (e == NULL || atomic_fetch_sub(&e->owners, 1) > 1)
     return NULL;
-  (void)close(e->fd);
+  descriptor_close(e->fd);
   e->free(e);
   return NULL;
 }
@@ -37,12 +37,12 @@ bool errand_begin(errand *e, const char *thread, void (*run)(errand *e),
   e->thread = thread;
   e->run = run;
   e->free = release;
-  e->fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  e->fd = descriptor_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   atomic_store(&e->owners, 2);
   if (e->fd >= 0 && loop_thread(&id, errand_thread, e, true))
     return true;
   if (e->fd >= 0)
-    (void)close(e->fd);
+    descriptor_close(e->fd);
   release(e);
   return false;
 }

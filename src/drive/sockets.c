@@ -35,7 +35,7 @@ static int connect_begin(int fd, const struct sockaddr *address, socklen_t size)
   if (connect(fd, address, size) == 0 || errno == EINPROGRESS || errno == EINTR)
     return fd;
   fault = errno;
-  (void)close(fd);
+  descriptor_close(fd);
   errno = fault;
   return -1;
 }
@@ -43,7 +43,7 @@ static int connect_begin(int fd, const struct sockaddr *address, socklen_t size)
 int socket_begin(span command_timeout, const struct addrinfo *address)
 {
   int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-  int fd = above_stdio(socket(address->ai_family, kind, 0));
+  int fd = descriptor_keep(socket(address->ai_family, kind, 0));
 
   if (fd < 0)
     return -1;
@@ -62,7 +62,7 @@ int socket_begin_unix(const char *path)
     return -1;
   }
   memcpy(address.sun_path, path, size);
-  fd = above_stdio(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  fd = descriptor_keep(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd < 0)
     return -1;
   return connect_begin(fd, (const struct sockaddr *)&address, sizeof(address));
@@ -87,7 +87,7 @@ void socket_end(drive *d, int fd)
     (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, fd, NULL);
     (void)shutdown(fd, SHUT_RDWR);
   }
-  (void)close(fd);
+  descriptor_close(fd);
 }
 
 void address_show(const struct addrinfo *address, text *out)

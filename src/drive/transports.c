@@ -5,8 +5,8 @@
  * next link with its number. */
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/descriptor.h"
 #include "drive/internal.h"
 
 /* ---- places ---- */
@@ -158,9 +158,9 @@ void transports_drop(drive *d)
     if (t == NULL)
       continue;
     for (; t->dial.count > 0; t->dial.count--)
-      (void)close(t->dial.attempts[t->dial.count - 1].fd);
+      descriptor_close(t->dial.attempts[t->dial.count - 1].fd);
     if (t->fd >= 0)
-      (void)close(t->fd);
+      descriptor_close(t->fd);
     t->fd = -1;
   }
 }

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/failure.h"
 #include "local/own_files.h"
 #include "local/place.h"
@@ -46,12 +47,12 @@ dibs_status local_lock_open(const char *digest, local_lock *ret_lock, dibs_error
   if (!own_directory_make(path))
     return refuse(error, path);
   (void)snprintf(path, sizeof(path), "%s/locks/%.64s", p.directory, digest);
-  fd = own_file_open(path, O_RDWR | O_NONBLOCK);
+  fd = descriptor_keep(own_file_open(path, O_RDWR | O_NONBLOCK));
   if (fd < 0)
     return refuse(error, path);
   if (fstat(fd, &found) != 0) {
     status = refuse(error, path);
-    (void)close(fd);
+    descriptor_close(fd);
     return status;
   }
   /* systemd-tmpfiles removes old files of /tmp, locked ones too, but none with the sticky bit;
@@ -130,8 +131,10 @@ dibs_status local_lock_try(const local_lock *l, uint64_t *ret_fence)
 bool local_lock_copy(const local_lock *l, local_lock *ret_copy)
 {
   struct stat found;
-  int fd = is_there(l, &found) ? fcntl(l->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+  int fd = -1;
 
+  if (is_there(l, &found))
+    fd = descriptor_keep(fcntl(l->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (fd >= 0)
     *ret_copy = (local_lock){ fd, l->device, l->inode };
   return fd >= 0;
@@ -142,7 +145,9 @@ void local_lock_close(local_lock *l)
   struct stat found;
 
   if (is_there(l, &found))
-    (void)close(l->fd);
+    descriptor_close(l->fd);
+  else if (l->fd >= 0)
+    descriptor_number_give(l->fd);
   l->fd = -1;
 }
 

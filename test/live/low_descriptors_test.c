@@ -203,6 +203,69 @@ TEST(a_client_outlives_its_descriptors)
   run_without_stdio(outlive_without_threads);
 }
 
+enum { NUMBERS = 256 };
+
+static void close_all(bool ret_were_open[NUMBERS])
+{
+  for (int fd = 3; fd < NUMBERS; fd++) {
+    ret_were_open[fd] = fcntl(fd, F_GETFD) >= 0;
+    (void)syscall(SYS_close, fd);
+  }
+}
+
+/* The first client does not notice before it sends something. */
+static void open_another(const char *url, uint32_t flags)
+{
+  dibs_options o = live_options();
+  dibs_lock_options lock = live_lock_options(LIVE_LONG_MS, LIVE_LONG_MS);
+  dibs_client *c = NULL, *next = NULL;
+  dibs_hold *hold = NULL, *own = NULL;
+  bool were_open[NUMBERS] = { false };
+  char name[32];
+
+  (void)snprintf(name, sizeof(name), "before-%x", flags);      /* it stays taken for a ttl */
+  o.flags |= flags;
+  o.close_timeout_ms = 200;
+  close_all(were_open);                /* of the test: what is open then is the client's */
+  CHECK(dibs_open(url, &o, &c, NULL) == DIBS_OK);
+  CHECK(dibs_lock(c, name, &lock, &hold) == DIBS_OK);
+  CHECK(dibs_hold_fd(hold) > 2);
+  close_all(were_open);
+  CHECK(dibs_open(url, &o, &next, NULL) == DIBS_OK);
+  CHECK(dibs_lock(next, "after", &lock, &own) == DIBS_OK);
+  CHECK(dibs_hold_fd(own) > 2);
+  for (int fd = 3; fd < NUMBERS; fd++)
+    CHECK(!were_open[fd] || fcntl(fd, F_GETFD) == -1);
+  CHECK(dibs_release(hold) == DIBS_UNKNOWN);
+  c = dibs_close(c);
+  CHECK(fcntl(dibs_hold_fd(own), F_GETFD) >= 0);
+  CHECK(dibs_release(own) == DIBS_OK);
+  next = dibs_close(next);
+}
+
+static void open_another_with_threads(void)
+{
+  open_another(live_url(), 0);
+}
+
+static void open_another_in_a_loop(void)
+{
+  open_another(live_url(), DIBS_CLIENT_PROCESS_CALLBACKS);
+}
+
+static void open_another_without_threads(void)
+{
+  open_another(live_url(), DIBS_CLIENT_NO_THREAD);
+}
+
+/* Otherwise both would send and read by one socket. */
+TEST(no_client_gets_a_number_of_one_before_it)
+{
+  run_without_stdio(open_another_with_threads);
+  run_without_stdio(open_another_in_a_loop);
+  run_without_stdio(open_another_without_threads);
+}
+
 /* ---- a process that may start no thread ---- */
 
 static void on_lock(const dibs_error *error, dibs_hold *hold, void *data)
