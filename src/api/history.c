@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* api/history.c - dibs_history_read(): the entries of the stream, the latest first. */
 #include "api/fleet_ask.h"
+#include "api/pattern.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +22,7 @@ typedef struct history_result {
 
 typedef struct history_walk {
   history_result *result;
+  const protocol *names;
   const char *pattern;
   int64_t least_us;                /* 0: any */
   size_t limit;
@@ -135,7 +136,7 @@ static bool is_wanted(const history_walk *w, const resp_node *name, int64_t at_u
     return true;
   memcpy(ended, name->bytes, name->size);
   ended[name->size] = 0;
-  return strcmp(w->pattern, ended) == 0 || fnmatch(w->pattern, ended, 0) == 0;
+  return pattern_means_lock(w->names, w->pattern, ended);
 }
 
 /* Servers of a quorum have the same entries. */
@@ -328,7 +329,7 @@ static dibs_status options_read(client_record *c, const dibs_history_options *gi
 static dibs_status history_read(client_record *c, const dibs_history_options *o,
                                 history_result *h)
 {
-  history_walk w = { .result = h, .pattern = o->pattern,
+  history_walk w = { .result = h, .names = &c->names, .pattern = o->pattern,
                      .limit = o->limit != 0 ? o->limit : LIMIT };
   dibs_status status = fleet_server_time(c, &h->shown.server_us);
 

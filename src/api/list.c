@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps; in
  * dialects without a prefix, over names that match a pattern. */
+#include "api/pattern.h"
 #include "api/question.h"
 #include "api/shown_names.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 #define CURSOR_SIZE 24
@@ -99,13 +99,22 @@ static dibs_status page_ask(walk *w, question *q)
   return question_read_only(w->last);
 }
 
+/* Latches `x` and `{x}` are two. */
+static bool is_meant(const walk *w, dibs_family family, const char *name)
+{
+  if (w->pattern == NULL)
+    return true;
+  return family == DIBS_FAMILY_LATCH ? pattern_means(w->pattern, name)
+                                     : pattern_means_lock(&w->client->names, w->pattern, name);
+}
+
 /* The pattern and the callback get a text that ends with a zero. */
 static bool is_wanted(const walk *w, dibs_family family, char ended[NAME_MAX_BYTES + 1],
                       const char *name, size_t size)
 {
   memcpy(ended, name, size);
   ended[size] = 0;
-  return (w->pattern == NULL || fnmatch(w->pattern, ended, 0) == 0) &&
+  return is_meant(w, family, ended) &&
          !shown_names_have(w->shown, family, name, size);
 }
 

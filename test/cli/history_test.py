@@ -107,6 +107,11 @@ def what_people_see_has_no_control_character():
     equal([e['name'] for e in _history('odd:*')], [name])
 
 
+def a_name_with_braces_is_the_lock_without():
+    equal(dibs('run', '{curly}', '--', 'true', env={'DIBS_URL': _url(history='all')}).code, 0)
+    equal([e['name'] for e in _history('{curly}')], ['curly'])
+
+
 def no_field_of_another_program_has_a_control_character():
     odd = '\x1b]0;x\x07'
     harness.server.ask('XADD', 'dibs:{fleet}:history', '*', *(word for pair in {

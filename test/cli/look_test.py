@@ -185,6 +185,20 @@ def free_locks_are_counted_and_shown_by_all():
     equal(dibs('status', 'spare:*').code, 0)
 
 
+def a_name_is_found_as_it_is_written():
+    for name, other in (('{braces}', 'braces'), ('glob[b]*', None), ('back\\slash', None)):
+        first = holder(name)
+        for words in (['status', name], ['top', '--once', name]):
+            done = dibs(*words)
+            equal(len([line for line in done.out.splitlines() if (other or name) in line]), 1,
+                  (words, done))
+        end_holder(first)
+    first = holder('brace:x')
+    for pattern, count in (('{brace:*}', 1), ('{brace:y}', 0), ('{brace:x', 0), ('[{]brace:x}', 0)):
+        equal(len(dibs('status', '--json', pattern).out.splitlines()), count, pattern)
+    end_holder(first)
+
+
 def long_names_are_cut_on_a_terminal_only():
     name = 'l' * 512
     first = holder(name)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* api/pattern.h - whether a name is one that a caller asks for by a pattern of fnmatch(3). */
+#ifndef API_PATTERN_H
+#define API_PATTERN_H
+
+#include "dialect/dialect.h"
+
+/* `name` ends with a zero. A pattern that is the name itself means it, whatever bytes it has; and
+ * where `{x}` is another spelling of the lock `x`, one that begins with a brace means that. */
+bool pattern_means(const char *pattern, const char *name);
+bool pattern_means_lock(const protocol *n, const char *pattern, const char *name);
+
+#endif
