@@ -107,6 +107,18 @@ def ls_without_names_shows_latches_that_left_a_trace_each_once():
             contains(line, ' 1 left ')
 
 
+def a_latch_whose_whole_name_is_a_tag_is_not_that_without_braces():
+    for name, left in (('{tagged}', '3'), ('tagged', '5')):
+        dibs('latch', 'set', name, left)
+        dibs('latch', 'down', '--once', 'a', name)
+    for words in (['latch', 'ls'], ['status']):
+        lines = dibs(*words).out.splitlines()
+        equal(sorted(line.split()[0::2][:2] for line in lines if 'tagged' in line),
+              [['tagged', '4'], ['{tagged}', '2']], lines)
+    lines = dibs('status', '{tagged}').out.splitlines()
+    equal([line.split()[0] for line in lines[1:]], ['{tagged}'])
+
+
 # ---- barrier ----
 
 def a_barrier_lets_all_go_when_the_last_one_comes():
