@@ -266,6 +266,54 @@ TEST(no_client_gets_a_number_of_one_before_it)
   run_without_stdio(open_another_without_threads);
 }
 
+/* Sockets that are refused, that end and are replaced, and all other descriptors of clients.
+ * Returns the number of one that was made when there were some others. */
+static int one_round(void)
+{
+  dibs_options o = live_options();
+  dibs_lock_options lock = live_lock_options(LIVE_LONG_MS, LIVE_LONG_MS);
+  dibs_canceller *canceller = NULL;
+  dibs_observer *observer = NULL;
+  dibs_client *c = NULL, *wrong = NULL;
+  dibs_hold *hold = NULL;
+  int fd;
+
+  o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
+  live_expect_ok(dibs_canceller_new(&canceller));
+  lock.cancel = canceller;
+  live_expect_ok(dibs_open(live_url(), &o, &c, NULL));
+  live_expect_ok(dibs_lock(c, "numbers", &lock, &hold));
+  fd = dibs_hold_fd(hold);
+  if (live_place() != LIVE_QUORUM) {
+    live_expect_ok(dibs_observe(c, "election", NULL, NULL, NULL, &observer));
+    assert_true(dibs_observer_fd(observer) > fd);
+  }
+  for (int i = 0; i < 3; i++) {
+    live_tell_all("CLIENT KILL TYPE normal SKIPME yes");
+    live_expect_ok(dibs_ping(c, LIVE_LONG_MS, NULL));
+  }
+  live_expect_ok(dibs_release(hold));
+  o.connect_timeout_ms = 20;
+  live_expect_ok(dibs_open("unix:///nowhere/of/dibs", &o, &wrong, NULL));
+  assert_int_equal(dibs_ping(wrong, 50, NULL), DIBS_ERR_UNREACHABLE);
+  wrong = dibs_close(wrong);
+  observer = dibs_observer_free(observer);
+  c = dibs_close(c);
+  canceller = dibs_canceller_free(canceller);
+  return fd;
+}
+
+/* One that is not given back is none for the rest of the process. Each round uses at least nine; a
+ * thread of the round before may have one still. */
+TEST(closed_clients_give_their_numbers_back)
+{
+  int first = one_round(), last = first;
+
+  for (int i = 0; i < 10; i++)
+    last = one_round();
+  assert_in_range(last, 3, first + 5);
+}
+
 /* ---- a process that may start no thread ---- */
 
 static void on_lock(const dibs_error *error, dibs_hold *hold, void *data)
