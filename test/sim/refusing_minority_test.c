@@ -340,6 +340,34 @@ static void reads_as(bool is_open)
   c = dibs_close(c);
 }
 
+static void count_false_alarms(const dibs_event *event, void *data)
+{
+  (void)data;
+  warned += strstr(event->text, "no server could be asked") != NULL;
+}
+
+/* A call that waits for the silent server for longer than that warning takes. */
+static void pings_silent(void *data)
+{
+  dibs_options o = DIBS_OPTIONS_INIT;
+  dibs_client *c = NULL;
+  dibs_status status;
+
+  (void)data;
+  warned = 0;
+  o.on_event = count_false_alarms;
+  o.command_timeout_ms = 5000;
+  dibs_sim_sleep_ms(20000);
+  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK);
+  inspect(c);
+  refuse();
+  status = dibs_ping(c, 0, NULL);
+  EXPECT(status == DIBS_OK || status == DIBS_ERR_UNREACHABLE);
+  dibs_sim_sleep_ms(1);
+  EXPECT(warned == 0);
+  c = dibs_close(c);
+}
+
 static void reads_without_silent(void *data)
 {
   (void)data;
@@ -510,6 +538,11 @@ TEST(one_server_that_is_silent_from_the_begin_delays_all_by_half_a_second)
   played_with(DIBS_SIM_SERVER_PAUSE, reads_first_without_silent, 1);
   play.call = list;
   played_with(DIBS_SIM_SERVER_PAUSE, reads_first_without_silent, 1);
+}
+
+TEST(one_server_that_is_silent_is_not_reported_as_all)
+{
+  played_with(DIBS_SIM_SERVER_PAUSE, pings_silent, 1);
 }
 
 TEST(one_server_that_is_silent_leaves_time_to_read_the_history)
