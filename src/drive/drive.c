@@ -171,6 +171,19 @@ static void fd_close(int fd)
     descriptor_close(fd);
 }
 
+void descriptors_drop(drive *d)
+{
+  int *const all[] = { &d->main_fd,   &d->links_fd,     &d->wake_fd,
+                       &d->leader_fd, &d->callbacks_fd, &d->timer_fd };
+  int shown = drive_fd(d);
+
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    if (*all[i] != shown) {
+      fd_close(*all[i]);
+      *all[i] = -1;
+    }
+}
+
 static void watched_free(drive *d)
 {
   while (d->watched != NULL) {
@@ -202,13 +215,8 @@ drive *drive_free(drive *d)
     return NULL;
   drive_unlist(d);
   is_forked = drive_is_forked(d);
-  if (!is_forked) {
+  if (!is_forked)
     drive_stop(d);
-  } else {
-    /* A forked child shares the epoll sets with its parent: remove nothing from them. */
-    fd_close(d->links_fd);
-    d->links_fd = -1;
-  }
   transports_free(d);
   watched_free(d);
   fd_close(d->main_fd);

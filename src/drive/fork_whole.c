@@ -4,10 +4,11 @@
  * A child gets a copy of every client, perhaps while another thread changes it; freeing
  * such a copy could free memory twice. So the fork handlers take the mutex of each client
  * before a fork and release it afterwards in parent and child: the copy is consistent
- * ("whole"), and the child closes its sockets and lock files, which the parent still uses. They
- * try only for a limited time, because a fork in a signal handler may have interrupted the thread
- * that has the mutex. Other copies, also those of children made without fork(), are never freed,
- * and keep their descriptors until the child ends or executes a program.
+ * ("whole"), and the child closes its sockets and lock files, which the parent still uses, and
+ * what else the program does not know: it may close these by itself, and use their numbers. The
+ * handlers try only for a limited time, because a fork in a signal handler may have interrupted the
+ * thread that has the mutex. Other copies, also those of children made without fork(), are never
+ * freed, and keep their descriptors until the child ends or executes a program.
  *
  * The child of a signal handler may return into the call that the handler interrupted. It has the
  * parent's requests there, with their numbers: by new connections it would get what is granted to
@@ -52,6 +53,7 @@ static void before_fork(void)
 static void drop(drive *d)
 {
   transports_drop(d);
+  descriptors_drop(d);
   d->handler.forked(d->handler.owner);
 }
 

@@ -171,6 +171,12 @@ void drive_list(drive *d);
 void drive_stay_if_forked(const drive *d);     /* in a child it never returns */
 void drive_unlist(drive *d);
 
+/* ---- drive.c ---- */
+/* In a forked child: closes its copies of all descriptors but the one that the program has,
+ * drive_fd(). Of the epoll sets, which the parent has, too, nothing is removed. Calls only
+ * close(). */
+void descriptors_drop(drive *d);
+
 /* ---- transports.c: all connections, by the engine's numbers ---- */
 /* `refusal`: effect.status of EFFECT_CONNECT. */
 void transports_open(drive *d, int link, const server_url *server, dibs_status refusal);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -234,6 +235,29 @@ TEST(a_canceller_ends_the_calls_of_its_own_process)
   assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
   assert_int_equal(ask.status, DIBS_CANCELLED);
   canceller = dibs_canceller_free(canceller);
+  expect_parent_is_well();
+}
+
+enum { OWN_MAX = 200 };
+
+/* As a daemon, which closes what it has inherited, and has files then when it leaves main(). */
+static int close_after_files_of_its_own(void)
+{
+  int own[OWN_MAX];
+
+  for (int fd = 3; fd < OWN_MAX; fd++)
+    (void)syscall(SYS_close, fd);
+  for (int i = 0; i < OWN_MAX; i++)
+    CHECK((own[i] = open("/dev/null", O_RDONLY)) >= 0);
+  client = dibs_close(client);
+  for (int i = 0; i < OWN_MAX; i++)
+    CHECK(fcntl(own[i], F_GETFD) >= 0);
+  return 0;
+}
+
+TEST(a_close_in_a_child_closes_none_of_the_childs_files)
+{
+  assert_int_equal(fork_and_run(close_after_files_of_its_own), 0);
   expect_parent_is_well();
 }
 
