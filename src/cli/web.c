@@ -19,6 +19,7 @@
 #define IDLE_MS 10000
 #define INSPECTIONS 200      /* of one sample */
 #define POINTS 1800
+#define PAGE_MAX 1000000
 #define FINDINGS_MS 30000
 #define PING_SECONDS 15      /* a stream without news; shorter than the HTTP server's limit */
 
@@ -210,10 +211,10 @@ static bool page_read(const char *word, size_t *ret_page)
   size_t number = 0;
   const char *at = word;
 
-  for (; *at >= '0' && *at <= '9' && number < 1000000; at++)
+  for (; *at >= '0' && *at <= '9' && number <= PAGE_MAX; at++)
     number = 10 * number + (size_t)(*at - '0');
   *ret_page = number;
-  return at > word && *at == '\0';
+  return at > word && *at == '\0' && number <= PAGE_MAX;
 }
 
 static json_t *names_json(http_request *r, const web *w, dibs_error *error)

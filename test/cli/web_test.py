@@ -56,12 +56,14 @@ def a_wrong_argument_is_named_with_its_value():
                                ('name?id=' + 'ab' * 513, 'id: "abab'), ('name?id=6', 'id: "6"'),
                                ('names?sort=size', 'sort: "size"', 'name, held, wait or lease'),
                                ('names?page=-1', 'page: "-1"'), ('names?page=', 'page: ""'),
+                               ('names?page=1000001', 'page: "1000001"', '0 to 1000000'),
                                ('name?id=%22%3Cb%3E%0A', 'id: "')):
             code, error = _refused_argument(web, request)
             equal(code, 400, request)
             for part in says:
                 contains(error, part)
         equal(len(web.get('names?sort=held&page=0')) > 0, True)
+        equal(web.get('names?page=1000000')['rows'], [])
 
 
 def requests_are_judged_before_they_are_answered():
