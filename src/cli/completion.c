@@ -222,6 +222,7 @@ static void write_zsh_options(const option_set *set)
   }
 }
 
+/* Three colons: _normal gets what is after NAME alone. With two, NAME would be the command. */
 static void write_zsh_command(const command *c)
 {
   printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name,
@@ -233,11 +234,11 @@ static void write_zsh_command(const command *c)
     fputs(" )'\n", stdout);
   } else if (c->operand_words != NULL) {
     printf("        '1:word:(%s)' %s\n", c->operand_words,
-           runs_a_command(c) ? "'2:name: ' '*::command:_normal'" : "'*:argument: '");
+           runs_a_command(c) ? "'2:name: ' '*:::command:_normal'" : "'*:argument: '");
   } else if (runs_a_command(c) && strstr(c->operands, "NAME") != NULL) {
-    fputs("        '1:name: ' '*::command:_normal'\n", stdout);
+    fputs("        '1:name: ' '*:::command:_normal'\n", stdout);
   } else if (runs_a_command(c)) {
-    fputs("        '*::command:_normal'\n", stdout);
+    fputs("        '*:::command:_normal'\n", stdout);
   } else {
     fputs("        '*:argument: '\n", stdout);
   }

@@ -320,6 +320,29 @@ def bash_completes():
         equal((done.stderr, wanted in done.stdout.split()), ('', True), line)
 
 
+def zsh_completes_the_command_after_a_name():
+    if not shutil.which('zsh'):
+        return
+    with tempfile.TemporaryDirectory() as place:
+        with open(place + '/_dibs', 'w') as f:
+            f.write(dibs('completion', 'zsh').out)
+        with open(place + '/zz-of-dibs-probe', 'w') as f:
+            os.fchmod(f.fileno(), 0o755)
+        shell = Terminal('zsh', '-f', '-i', env={
+            'HOME': place, 'PATH': place + ':' + os.environ['PATH'], 'TERM': 'dumb', 'PS1': 'Z> '})
+        shell.expect('Z> ')
+        shell.type('fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D; '
+                   'echo rea""dy\n' % place)
+        shell.expect('ready')
+        shell.expect('Z> ')
+        for words in ('sandbox', 'sandbox --', 'run x', 'run x --', 'run -n x --',
+                      'elect run x --'):
+            shell.type('dibs %s zz-of-dibs-pr\t' % words)
+            shell.expect('obe')
+            shell.type('\x15')                  # another line
+        shell.kill()
+
+
 def zsh_accepts_its_completion():
     if not shutil.which('zsh'):
         return
