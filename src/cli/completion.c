@@ -52,6 +52,12 @@ static bool runs_a_command(const command *c)
 
 static const char bash_begin[] =
   "# bash completion of dibs, made by: dibs completion bash\n"
+  "_dibs_files()\n"
+  "{\n"
+  "  local IFS=$'\\n'\n"
+  "  compopt -o filenames 2>/dev/null\n"
+  "  COMPREPLY=($(compgen -f -- \"$1\"))\n"
+  "}\n"
   "_dibs()\n"
   "{\n"
   "  local commands='";
@@ -81,7 +87,7 @@ static const char bash_files[] =
   "        if [ \"$i\" -eq $((COMP_CWORD - 1)) ]; then\n"
   "          COMPREPLY=($(compgen -c -- \"$word\"))\n"
   "        else\n"
-  "          COMPREPLY=($(compgen -f -- \"$word\"))\n"
+  "          _dibs_files \"$word\"\n"
   "        fi\n"
   "        return\n"
   "      fi\n"
@@ -90,7 +96,7 @@ static const char bash_files[] =
   "  case $before in\n"
   "  --config|--cacert|--cert|--key|--pass-file|--status-file|--record|--replay|"
   "--tls-cert|--tls-key)\n"
-  "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
+  "    _dibs_files \"$word\"; return ;;\n";
 
 static const char bash_end[] =
   "  esac\n"

@@ -285,7 +285,7 @@ def both_shells_complete_the_same_words_and_files_as_values():
         pattern = r"--%s\)\s+COMPREPLY=\(\$\(compgen -W '%s'" % (option, values)
         assert re.search(pattern, bash), option
     files = set(re.findall(r"'--([a-z-]+)\[.*\]:[^:]+:_files'", zsh))
-    listed = re.search(r'^  (--\S+)\)\n    COMPREPLY=\(\$\(compgen -f', bash, re.M).group(1)
+    listed = re.search(r'^  (--\S+)\)\n    _dibs_files ', bash, re.M).group(1)
     equal({'--' + option for option in files}, set(listed.split('|')))
 
 
@@ -339,6 +339,25 @@ def zsh_completes_the_command_after_a_name():
                       'elect run x --'):
             shell.type('dibs %s zz-of-dibs-pr\t' % words)
             shell.expect('obe')
+            shell.type('\x15')                  # another line
+        shell.kill()
+
+
+def bash_completes_names_of_files_with_blanks_and_of_directories():
+    with tempfile.TemporaryDirectory() as place:
+        os.makedirs(place + '/my own/deep')
+        with open(place + '/rc', 'w') as f:
+            f.write(dibs('completion', 'bash').out)
+        shell = Terminal('bash', '--norc', '-i', env={'HOME': place, 'TERM': 'dumb', 'PS1': 'B> '})
+        shell.expect('B> ')
+        shell.type('bind "set enable-bracketed-paste off"; cd %s; . ./rc; echo rea""dy\n' % place)
+        shell.expect('ready')
+        shell.expect('B> ')
+        for words in ('run --config', 'run x -- true'):
+            shell.type('dibs %s my\t' % words)
+            shell.expect('\\ own/')
+            shell.type('de\t')
+            shell.expect('ep/')
             shell.type('\x15')                  # another line
         shell.kill()
 
