@@ -4,11 +4,13 @@
 #include "api/degrade.h"
 #include "api/campaign.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/errno_text.h"
 
 /* ---- without the mutex ---- */
 
@@ -95,6 +97,16 @@ static const char *why_no_token(const claim *cl)
   return engine_hold_is_one_lease(drive_engine(cl->client->drive), cl->id) ? NULL : NOT_ONE;
 }
 
+static dibs_status no_descriptor(client_record *c, int fault)
+{
+  char words[160];
+  text why = text_over(words, sizeof(words));
+
+  text_add(&why, "no descriptor left for a hold: ");
+  text_add(&why, errno_text(fault));
+  return client_fault(c, DIBS_ERR_SYSTEM, words);
+}
+
 int dibs_hold_fd(dibs_hold *hold)
 {
   entry in;
@@ -112,7 +124,7 @@ int dibs_hold_fd(dibs_hold *hold)
     fd = descriptor_keep(eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
     atomic_store(&h->fd, fd);
   }
-  (void)claim_leave(&in, fd >= 0 ? DIBS_OK : DIBS_ERR_SYSTEM);
+  (void)claim_leave(&in, fd >= 0 ? DIBS_OK : no_descriptor(in.client, errno));
   return fd;
 }
 

@@ -359,4 +359,28 @@ TEST(a_thread_that_is_refused_is_named)
   run_without_stdio(start_no_thread);
 }
 
+static void get_no_descriptor(void)
+{
+  dibs_options o = live_options();
+  dibs_lock_options lock = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct rlimit none = { 0, 0 };
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_client *c = NULL;
+  dibs_hold *hold = NULL;
+
+  CHECK(dibs_open(live_url(), &o, &c, NULL) == DIBS_OK);
+  CHECK(dibs_lock(c, "descriptors", &lock, &hold) == DIBS_OK);
+  CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  CHECK(dibs_hold_fd(hold) == -1);
+  CHECK(dibs_client_error(c, 0, &error) == DIBS_OK && error.status == DIBS_ERR_SYSTEM);
+  CHECK(strstr(error.text, "ulimit -n") != NULL);
+  CHECK(dibs_release(hold) == DIBS_OK);
+  c = dibs_close(c);
+}
+
+TEST(so_is_a_descriptor)
+{
+  run_without_stdio(get_no_descriptor);
+}
+
 RUN_TESTS(live_server_setup, live_server_teardown)
