@@ -175,6 +175,10 @@ typedef struct dibs_event {
  *          of these flags inside itself: the end of each `_async` call (DIBS_ERR_CLOSED, or what it
  *          was), releases, events, lines of the log. A loss, a change of a hold or of an election
  *          that has not been reported before may not be reported any more.
+ * End      by return, as of every callback and visitor. After an exception, longjmp() or
+ *          pthread_exit() the call that ran it is not over for the library: its thread can make no
+ *          other one (DIBS_ERR_WOULD_BLOCK), nor dibs_close(). On dibs-callback an exception ends
+ *          the program. Functions that C++ passes to <dibs/dibs.hpp> may throw where that says so.
  *
  * Callbacks that return bool are visitors: they run inside the call that got them, in its
  * thread, and their headers say what they may call. */
