@@ -12,7 +12,6 @@
 /* One request and its reply; on the caller's stack if a call waits for it. */
 typedef struct question {
   command_op command;
-  uint64_t id;                     /* for engine_stop(); 0: it failed at once */
   drive_waiter waiter;
   outcome end;
   resp_reply *reply;               /* freed by question_deinit() */
@@ -45,10 +44,9 @@ dibs_status question_read_only(dibs_status status);
 /* The first connected server of a quorum from `from` on, but none for which the last quorum_ask()
  * has waited: another wait would take the time of the others. SIZE_MAX: none, or no quorum. */
 size_t quorum_route_next(client_record *c, size_t from);
-/* Sends one request to all servers of a quorum at once. DIBS_OK: a majority answered; the others,
- * which have had half a second more at most, are named in a warning; UNREACHABLE names them.
- * `*ret_questions`: one for each server, with a reply or NULL; quorum_ask_end() must follow in any
- * case. */
+/* Sends one request to all servers of a quorum at once. DIBS_OK: a majority answered, the
+ * others are named in a warning; UNREACHABLE names them. `*ret_questions`: one for each
+ * server, with a reply or NULL; quorum_ask_end() must follow in any case. */
 dibs_status quorum_ask(client_record *c, const request *k, instant until,
                        question **ret_questions, size_t *ret_count);
 void quorum_ask_end(client_record *c, question *questions, size_t count);

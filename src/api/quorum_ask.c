@@ -3,95 +3,32 @@
  * because a minority may not have a hold. */
 #include "api/question.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "topo/topo.h"
 
-#define PATIENCE SPAN_MS(250)      /* with a minority that does not answer */
 #define REASONS_MAX 208            /* shown of what is known about servers: all are named */
 #define REASON_MAX 104             /* about one of them */
-
-static size_t answers_count(const question *qs, size_t count)
-{
-  size_t answered = 0;
-
-  for (size_t i = 0; i < count; i++)
-    answered += qs[i].reply != NULL;
-  return answered;
-}
-
-/* For those whose bit of `which` is `bit`. Returns the number of those that are not over. */
-static size_t wait_some(client_record *c, question *qs, size_t count, uint32_t which, bool bit,
-                        instant until)
-{
-  size_t open = 0;
-
-  for (size_t i = 0; i < count; i++)
-    if ((which >> i & 1) == bit)
-      open += !drive_wait(c->drive, &qs[i].waiter, until);
-  return open;
-}
-
-/* After a majority has answered the others have PATIENCE to twice that, but none of them that was
- * `silent` before. Mutex held. */
-static void wait_for_most(client_record *c, question *qs, size_t count, uint32_t silent)
-{
-  size_t open, before;
-
-  do {
-    instant until = instant_add(drive_now(), PATIENCE);
-
-    before = answers_count(qs, count);
-    open = wait_some(c, qs, count, silent, false, until);
-    if (answers_count(qs, count) <= count / 2)
-      open += wait_some(c, qs, count, silent, true, until);
-  } while (open > 0 && before <= count / 2);
-}
-
-/* Ends those that are not over. Mutex held. */
-static void stop(client_record *c, question *qs, size_t count, uint32_t silent, instant since)
-{
-  instant now = drive_now();
-  char bytes[64];
-  text words = text_over(bytes, sizeof(bytes));
-
-  text_format(&words, "no reply within %" PRId64 " ms", span_to_ms(instant_since(now, since)));
-  for (size_t i = 0; i < count; i++)
-    /* Also of one that is over: another thread may still be about to wake it. */
-    if (!drive_wait(c->drive, &qs[i].waiter, now) &&
-        engine_stop(drive_engine(c->drive), qs[i].id, now))
-      (void)outcome_set(&qs[i].end, c, DIBS_ERR_UNREACHABLE,
-                        silent >> i & 1 ? "it was silent before this" : bytes);
-}
-
-/* Also one that the last call missed, and that is not connected yet. */
-static bool is_known_silent(const client_record *c, size_t i, instant now)
-{
-  const engine *e = drive_engine(c->drive);
-
-  return engine_route_is_ready(e, i) ? engine_route_is_silent(e, i, now)
-                                     : (c->missing_reported >> i & 1) != 0;
-}
 
 /* Sends to servers that have not answered. Returns the number of replies. Mutex held. */
 static size_t ask_missing(client_record *c, const request *k, question *qs, size_t count,
                           bool is_brief, instant until)
 {
-  instant now = drive_now();
-  uint32_t silent = 0;
+  size_t answered = 0;
 
   for (size_t i = 0; i < count; i++) {
     if (qs[i].reply != NULL)
       continue;
     outcome_clear(&qs[i].end);
-    silent |= (uint32_t)is_known_silent(c, i, now) << i;
     question_ask_by(c, &qs[i], k, (sync_op){ .give_up_at = until, .is_brief = is_brief,
                                              .is_pinned = true, .server = i });
   }
-  wait_for_most(c, qs, count, silent);
-  stop(c, qs, count, silent, now);
-  return answers_count(qs, count);
+  for (size_t i = 0; i < count; i++) {
+    /* Also for one that was answered meanwhile: another thread may still be about to wake it. */
+    (void)drive_wait(c->drive, &qs[i].waiter, INSTANT_NEVER);
+    answered += qs[i].reply != NULL;
+  }
+  return answered;
 }
 
 static bool is_silence(dibs_status status)

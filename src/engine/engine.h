@@ -121,8 +121,6 @@ const server_url *engine_route_url(const engine *e, size_t number);   /* NULL: u
 bool engine_route_is_ready(const engine *e, size_t number);  /* a command would be sent now */
 /* The last attempt to connect failed, or the connection was lost; and there is none since. */
 bool engine_route_is_down(const engine *e, size_t number);
-/* A reply has been missing for 200 ms: what is asked now is answered after it. */
-bool engine_route_is_silent(const engine *e, size_t number, instant now);
 bool engine_route_serves(const engine *e, size_t number);   /* false: it has no slot (now) */
 /* Cluster: the server of this key's slot (else SIZE_MAX), and the number of slots without
  * a server (else 0). */

@@ -228,8 +228,7 @@ static void warn(engine *e, const obstacle *o, instant now)
   char words[512], place[128] = "";
   text shown = text_over(words, sizeof(words)), node = text_over(place, sizeof(place));
 
-  text_add(&shown, e->quorum != NULL && has_majority(e, now) ? "a server could not be asked for "
-                                                            : "no server could be asked for ");
+  text_add(&shown, "no server could be asked for ");
   add_seconds(&shown, instant_since(now, e->stuck.since));
   text_format(&shown, ": %s", o->words[0] != 0 ? o->words : "no connection yet");
   if (o->server != NULL && o->server->has_url)

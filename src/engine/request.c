@@ -146,11 +146,6 @@ bool engine_route_is_ready(const engine *e, size_t number)
   return number < e->server_count && server_is_ready(e->servers[number]);
 }
 
-bool engine_route_is_silent(const engine *e, size_t number, instant now)
-{
-  return engine_route_is_ready(e, number) && server_is_silent(e->servers[number], now);
-}
-
 bool engine_route_is_down(const engine *e, size_t number)
 {
   const connection *c = number < e->server_count ? e->servers[number]->commands : NULL;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENT_AFTER SPAN_MS(200)
-
 /* ---- life ---- */
 
 static lock_table *make_locks(engine *e)
@@ -286,24 +284,8 @@ void server_answered(server *s, const resp_node *reply, instant now)
                                                                               : (instant){ 0 };
 }
 
-bool server_is_silent(const server *s, instant now)
-{
-  instant since = link_unanswered_since(s->commands->link);
-
-  return !instant_is_never(since) && instant_since(now, since).ns >= SILENT_AFTER.ns;
-}
-
-static bool is_better(const server *s, const server *other, instant now)
-{
-  bool silent = server_is_silent(s, now);
-
-  if (silent != server_is_silent(other, now))
-    return !silent;
-  return instant_before(s->refused_at, other->refused_at);
-}
-
-/* Of several that can be asked, one that is not silent, and whose refusal is the oldest: a quorum
- * does not wait for one that is stopped, or BUSY. */
+/* Of several that can be asked, the one whose refusal is the oldest: a quorum does not wait for one
+ * that is BUSY. */
 server *server_of_command(const engine *e, const request *command)
 {
   server *found = NULL;
@@ -315,7 +297,8 @@ server *server_of_command(const engine *e, const request *command)
   for (size_t i = 0; i < e->server_count; i++) {
     server *s = e->servers[i];
 
-    if (server_is_ready(s) && (found == NULL || is_better(s, found, e->now)))
+    if (server_is_ready(s) &&
+        (found == NULL || instant_before(s->refused_at, found->refused_at)))
       found = s;
   }
   return found != NULL || e->server_count == 0 ? found : e->servers[0];

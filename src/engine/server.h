@@ -37,7 +37,6 @@ server *server_of_command(const engine *e, const request *command);      /* NULL
 /* It has answered any request: whether it refuses all of them for now. */
 void server_answered(server *s, const resp_node *reply, instant now);
 bool server_is_ready(const server *s);                /* NULL: false */
-bool server_is_silent(const server *s, instant now);  /* ready; as engine_route_is_silent() */
 const server *server_any_ready(const engine *e);
 void server_advance(engine *e, server *s, instant now);  /* connects, sends */
 /* It serves nothing: ends its connections and frees their numbers. */

@@ -17,7 +17,7 @@
   "redis://s10 redis://s11 redis://s12 redis://s13 redis://s14 redis://s15"
 
 enum { SERVERS = 3, MANY_SERVERS = 15, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000,
-       SOON_MS = 100, PATIENCE_MS = 500, TTL_MS = 30000, CALL_MS = 1000, REPAIR_MS = 250,
+       SOON_MS = 100, TTL_MS = 30000, CALL_MS = 1000, REPAIR_MS = 250,
        LOOK_US = 400, BREAK_US = 1000, STEP_US = 100 };
 
 static dibs_sim *sim;
@@ -304,82 +304,6 @@ static void reads_in_time(void *data)
   c = dibs_close(c);
 }
 
-static int warned;
-
-static void count_warnings(const dibs_event *event, void *data)
-{
-  char silent[32];
-
-  (void)data;
-  (void)snprintf(silent, sizeof(silent), "s%d:6379", play.first + 1);
-  warned += event->kind == DIBS_EVENT_WARNING &&
-            strstr(event->text, "1 of 3 servers did not answer") != NULL &&
-            strstr(event->text, silent) != NULL;
-}
-
-/* Its link does not break before the end of command_timeout, and it is named sooner. */
-static void reads_as(bool is_open)
-{
-  dibs_options o = DIBS_OPTIONS_INIT;
-  dibs_client *c = NULL;
-  int64_t began;
-
-  warned = 0;
-  o.on_event = count_warnings;
-  dibs_sim_sleep_ms(20000);
-  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK);
-  if (is_open)
-    play.call(c);
-  EXPECT(warned == 0);
-  refuse();
-  began = now_ms();
-  play.call(c);
-  EXPECT(now_ms() - began <= PATIENCE_MS + SOON_MS);
-  dibs_sim_sleep_ms(1);
-  EXPECT(warned == 1);
-  c = dibs_close(c);
-}
-
-static void count_false_alarms(const dibs_event *event, void *data)
-{
-  (void)data;
-  warned += strstr(event->text, "no server could be asked") != NULL;
-}
-
-/* A call that waits for the silent server for longer than that warning takes. */
-static void pings_silent(void *data)
-{
-  dibs_options o = DIBS_OPTIONS_INIT;
-  dibs_client *c = NULL;
-  dibs_status status;
-
-  (void)data;
-  warned = 0;
-  o.on_event = count_false_alarms;
-  o.command_timeout_ms = 5000;
-  dibs_sim_sleep_ms(20000);
-  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK);
-  inspect(c);
-  refuse();
-  status = dibs_ping(c, 0, NULL);
-  EXPECT(status == DIBS_OK || status == DIBS_ERR_UNREACHABLE);
-  dibs_sim_sleep_ms(1);
-  EXPECT(warned == 0);
-  c = dibs_close(c);
-}
-
-static void reads_without_silent(void *data)
-{
-  (void)data;
-  reads_as(true);
-}
-
-static void reads_first_without_silent(void *data)
-{
-  (void)data;
-  reads_as(false);
-}
-
 /* Its holder has died, and a try by another client would get it. */
 static void inspects_what_is_over(void *data)
 {
@@ -518,31 +442,6 @@ TEST(one_server_that_refuses_does_not_delay_a_reading_of_the_history)
 {
   play.call = history;
   played(reads, 1);
-}
-
-TEST(one_server_that_is_silent_is_named_and_delays_an_inspection_by_half_a_second)
-{
-  play.call = inspect;
-  played_with(DIBS_SIM_SERVER_PAUSE, reads_without_silent, 1);
-}
-
-TEST(one_server_that_is_silent_is_named_and_delays_a_reading_of_the_fleet_by_half_a_second)
-{
-  play.call = fleet;
-  played_with(DIBS_SIM_SERVER_PAUSE, reads_without_silent, 1);
-}
-
-TEST(one_server_that_is_silent_from_the_begin_delays_all_by_half_a_second)
-{
-  play.call = fleet;
-  played_with(DIBS_SIM_SERVER_PAUSE, reads_first_without_silent, 1);
-  play.call = list;
-  played_with(DIBS_SIM_SERVER_PAUSE, reads_first_without_silent, 1);
-}
-
-TEST(one_server_that_is_silent_is_not_reported_as_all)
-{
-  played_with(DIBS_SIM_SERVER_PAUSE, pings_silent, 1);
 }
 
 TEST(one_server_that_is_silent_leaves_time_to_read_the_history)
