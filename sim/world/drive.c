@@ -398,6 +398,11 @@ int drive_fd(const drive *d)
   return -1;
 }
 
+int drive_show_fd(drive *d)
+{
+  return drive_fd(d);
+}
+
 int64_t drive_process(drive *d)
 {
   instant next, now;

@@ -9,7 +9,7 @@ int dibs_fd(dibs_client *client)
 
   if (client_look(client, &c) != DIBS_OK)
     return -1;
-  fd = drive_fd(c->drive);
+  fd = drive_show_fd(c->drive);
   client_unlook(c);
   return fd;
 }

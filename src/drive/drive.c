@@ -175,7 +175,7 @@ void descriptors_drop(drive *d)
 {
   int *const all[] = { &d->main_fd,   &d->links_fd,     &d->wake_fd,
                        &d->leader_fd, &d->callbacks_fd, &d->timer_fd };
-  int shown = drive_fd(d);
+  int shown = atomic_load(&d->fd_is_shown) ? drive_fd(d) : -1;
 
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
     if (*all[i] != shown) {

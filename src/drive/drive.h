@@ -192,6 +192,7 @@ static inline bool drive_is_in_callback(void) { return drive_running_job() != NU
 /* ---- for the program's own loop ---- */
 
 int drive_fd(const drive *d);
+int drive_show_fd(drive *d);         /* the same: the program gets it, and may watch it */
 /* -1 in a child that a callback made by fork(). */
 int64_t drive_process(drive *d);
 

@@ -12,9 +12,16 @@ errand *errand_let_go(errand *e)
 {
   if (e == NULL || atomic_fetch_sub(&e->owners, 1) > 1)
     return NULL;
-  descriptor_close(e->fd);
+  errand_drop(e);
   e->free(e);
   return NULL;
+}
+
+void errand_drop(errand *e)
+{
+  if (e->fd >= 0)
+    descriptor_close(e->fd);
+  e->fd = -1;
 }
 
 static void *errand_thread(void *data)

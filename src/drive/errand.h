@@ -25,5 +25,6 @@ bool errand_begin(errand *e, const char *thread, void (*run)(errand *e),
                   void (*release)(errand *e));
 bool errand_is_done(const errand *e);
 errand *errand_let_go(errand *e);    /* NULL allowed; returns NULL; never blocks */
+void errand_drop(errand *e);         /* in a forked child: closes its copy of the descriptor */
 
 #endif

@@ -90,6 +90,12 @@ void files_end(drive *d, transport *t)
   t->reading = NULL;
 }
 
+void files_drop(transport *t)
+{
+  if (t->reading != NULL)
+    errand_drop(&t->reading->errand);
+}
+
 /* Without a thread, the call waits for the disk, as for names. */
 static void read_here(drive *d, transport *t, reading *r)
 {

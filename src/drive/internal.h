@@ -119,6 +119,7 @@ struct drive {
   bool has_thread, has_callback_thread;
 
   int main_fd, links_fd, wake_fd, timer_fd, leader_fd, callbacks_fd;
+  atomic_bool fd_is_shown;        /* drive_show_fd() */
   instant timer_at;               /* what the timerfd is set to */
   instant alarm_at;               /* drive_alarm() */
   uint64_t number;                /* last number of a socket or name resolution */
@@ -172,8 +173,8 @@ void drive_stay_if_forked(const drive *d);     /* in a child it never returns */
 void drive_unlist(drive *d);
 
 /* ---- drive.c ---- */
-/* In a forked child: closes its copies of all descriptors but the one that the program has,
- * drive_fd(). Of the epoll sets, which the parent has, too, nothing is removed. Calls only
+/* In a forked child: closes its copies of all descriptors but one that the program has, of
+ * drive_show_fd(). Of the epoll sets, which the parent has, too, nothing is removed. Calls only
  * close(). */
 void descriptors_drop(drive *d);
 
@@ -217,6 +218,7 @@ bool files_begin(drive *d, transport *t, const server_url *server, dibs_status r
 void files_event(drive *d, transport *t, uint64_t number);
 void files_tick(drive *d, transport *t, instant now);
 void files_end(drive *d, transport *t);             /* does not wait for the disk */
+void files_drop(transport *t);                      /* in a forked child */
 
 /* ---- sockets.c ---- */
 /* A non-blocking socket that is connecting; -1 with errno. */

@@ -391,6 +391,12 @@ int drive_fd(const drive *d)
   return d->has_callback_thread ? -1 : d->callbacks_fd;
 }
 
+int drive_show_fd(drive *d)
+{
+  atomic_store(&d->fd_is_shown, true);
+  return drive_fd(d);
+}
+
 static bool process_loop(drive *d)
 {
   struct epoll_event events[EVENTS_MAX];

@@ -152,6 +152,14 @@ void resolve_event(drive *d, uint64_t number)
   }
 }
 
+void resolve_drop_all(drive *d)
+{
+  resolve *r;
+
+  LL_FOREACH(d->resolves, r)
+    errand_drop(&r->errand);
+}
+
 void resolve_free_all(drive *d)
 {
   while (d->resolves != NULL)

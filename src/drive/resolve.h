@@ -47,5 +47,6 @@ resolve *resolve_leave(resolve *r);  /* its attempt has ended; NULL allowed; ret
 
 void resolve_event(struct drive *d, uint64_t number);
 void resolve_free_all(struct drive *d);      /* after all have been left */
+void resolve_drop_all(struct drive *d);      /* in a forked child: closes their descriptors */
 
 #endif

@@ -162,7 +162,9 @@ void transports_drop(drive *d)
     if (t->fd >= 0)
       descriptor_close(t->fd);
     t->fd = -1;
+    files_drop(t);
   }
+  resolve_drop_all(d);
 }
 
 void transports_free(drive *d)

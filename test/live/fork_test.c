@@ -261,6 +261,29 @@ TEST(a_close_in_a_child_closes_none_of_the_childs_files)
   expect_parent_is_well();
 }
 
+static int close_another(uint32_t flags)
+{
+  dibs_options o = live_options();
+  dibs_client *own = client;
+  int code;
+
+  o.flags |= flags;
+  live_expect_ok(dibs_open(live_url(), &o, &client, NULL));
+  live_expect_ok(dibs_release(live_lock(client, "before", LIVE_LONG_MS)));
+  code = fork_and_run(close_after_files_of_its_own);
+  client = dibs_close(client);
+  client = own;
+  return code;
+}
+
+/* A program that never asked for dibs_fd() does not know that one either. */
+TEST(a_close_of_a_client_without_its_threads_closes_none_either)
+{
+  assert_int_equal(close_another(DIBS_CLIENT_NO_THREAD), 0);
+  assert_int_equal(close_another(DIBS_CLIENT_PROCESS_CALLBACKS), 0);
+  expect_parent_is_well();
+}
+
 static _Atomic bool is_over;
 
 static void *keep_busy(void *data)

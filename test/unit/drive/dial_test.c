@@ -8,9 +8,11 @@
 #include <stdio.h>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "drive/drive.h"
 #include "drive/internal.h"
@@ -123,6 +125,8 @@ static void effect_heard(void *owner, const effect *e)
   (void)owner;
   text_add(&shown, e->text);
 }
+
+static void forked_heard(void *owner) { (void)owner; }
 
 /* ---- passwords in files ---- */
 
@@ -243,6 +247,7 @@ static dibs_status make(bool has_thread, drive **ret, text *why)
   s.engine.deployment = &servers;
   s.engine.connect_timeout = SPAN_MS(connect_timeout_ms);
   s.handler.effect = effect_heard;
+  s.handler.forked = forked_heard;
   s.handler.password_read = disk_read;
   s.handler.password = password_heard;
   return drive_new(&s, ret, why);
@@ -570,6 +575,32 @@ TEST(a_slow_resolver_holds_up_nobody_else)
     (void)poll(NULL, 0, 1);
   (void)close(peer);
   (void)close(listener);
+}
+
+/* The program in the child may have another file there when it closes the client. */
+TEST(a_child_has_no_descriptor_of_a_name_that_is_asked_for)
+{
+  server_url slow = place_of("forked.test", 1);
+  drive *d = drive_make(true);
+  int fd, status;
+  pid_t child;
+
+  names_set("forked.test", "127.0.0.1");
+  names_hold(true);
+  lead_to(d, 0, &slow);
+  while (names_waiting() == 0)
+    turn(d, 5);
+  fd = d->resolves->errand.fd;
+  assert_true(fcntl(fd, F_GETFD) >= 0);
+  child = fork();
+  if (child == 0)
+    _exit(fcntl(fd, F_GETFD) == -1 ? 0 : 1);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  d = drive_unmake(d);
+  names_hold(false);
+  while (names_waiting() > 0)
+    (void)poll(NULL, 0, 1);
 }
 
 static void ask_and_give_up(drive *d, int link, const server_url *server)
