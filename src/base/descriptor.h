@@ -40,7 +40,7 @@ static inline int descriptor_keep(int fd)
 
   while (at >= 0 && !descriptor_number_take(at)) {
     next = fcntl(at, F_DUPFD_CLOEXEC, at + 1);
-    fault = errno;
+    fault = errno == EINVAL ? EMFILE : errno;      /* EINVAL: at + 1 is the limit */
     (void)close(at);
     errno = fault;
     at = next;
@@ -48,11 +48,12 @@ static inline int descriptor_keep(int fd)
   return at;
 }
 
-/* The number is given back first: afterwards it may be another's. */
+/* The number is given back last: before that no descriptor_keep() takes it, as one of another
+ * thread may if the program has closed it. */
 static inline void descriptor_close(int fd)
 {
-  descriptor_number_give(fd);
   (void)close(fd);
+  descriptor_number_give(fd);
 }
 
 /* As opendir() and fopen(), to read. */
