@@ -19,7 +19,7 @@ bool pattern_means_lock(const protocol *n, const char *pattern, const char *name
 
   if (pattern_means(pattern, name))
     return true;
-  if (pattern[0] != '{')
+  if (pattern[0] != '{' || pattern[strlen(pattern) - 1] != '}')
     return false;
   text_format(&all, "{%s}", name);
   size = all.used;

@@ -6,7 +6,7 @@
 #include "dialect/dialect.h"
 
 /* `name` ends with a zero. A pattern that is the name itself means it, whatever bytes it has; and
- * where `{x}` is another spelling of the lock `x`, one that begins with a brace means that. */
+ * where `{x}` is another spelling of the lock `x`, one that is in braces means that. */
 bool pattern_means(const char *pattern, const char *name);
 bool pattern_means_lock(const protocol *n, const char *pattern, const char *name);
 
