@@ -258,11 +258,18 @@ static void open_another_without_threads(void)
   open_another(live_url(), DIBS_CLIENT_NO_THREAD);
 }
 
-/* Otherwise both would send and read by one socket. */
+/* Otherwise both would send and read by one socket. For ThreadSanitizer a number that dibs-io
+ * of the first client uses, and that the second one has for a moment, is one file with a
+ * race. */
 TEST(no_client_gets_a_number_of_one_before_it)
 {
+#ifndef __SANITIZE_THREAD__
   run_without_stdio(open_another_with_threads);
   run_without_stdio(open_another_in_a_loop);
+#else
+  (void)open_another_with_threads;
+  (void)open_another_in_a_loop;
+#endif
   run_without_stdio(open_another_without_threads);
 }
 
