@@ -165,23 +165,22 @@ void drive_close(drive *d, instant until)
   d->closer = NULL;
 }
 
-static void fd_close(int fd)
+/* -1: all. */
+static void descriptors_close_but(drive *d, int kept)
 {
-  if (fd >= 0)
-    descriptor_close(fd);
+  int *const all[] = { &d->main_fd,   &d->links_fd,     &d->wake_fd,
+                       &d->leader_fd, &d->callbacks_fd, &d->timer_fd };
+
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    if (*all[i] >= 0 && *all[i] != kept) {
+      descriptor_close(*all[i]);
+      *all[i] = -1;
+    }
 }
 
 void descriptors_drop(drive *d)
 {
-  int *const all[] = { &d->main_fd,   &d->links_fd,     &d->wake_fd,
-                       &d->leader_fd, &d->callbacks_fd, &d->timer_fd };
-  int shown = atomic_load(&d->fd_is_shown) ? drive_fd(d) : -1;
-
-  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-    if (*all[i] != shown) {
-      fd_close(*all[i]);
-      *all[i] = -1;
-    }
+  descriptors_close_but(d, atomic_load(&d->fd_is_shown) ? drive_fd(d) : -1);
 }
 
 static void watched_free(drive *d)
@@ -219,12 +218,7 @@ drive *drive_free(drive *d)
     drive_stop(d);
   transports_free(d);
   watched_free(d);
-  fd_close(d->main_fd);
-  fd_close(d->links_fd);
-  fd_close(d->wake_fd);
-  fd_close(d->leader_fd);
-  fd_close(d->callbacks_fd);
-  fd_close(d->timer_fd);
+  descriptors_close_but(d, -1);
   engine_free(d->engine);
   tls_shared_deinit(&d->tls);
   if (!is_forked)

@@ -48,8 +48,7 @@ bool errand_begin(errand *e, const char *thread, void (*run)(errand *e),
   atomic_store(&e->owners, 2);
   if (e->fd >= 0 && loop_thread(&id, errand_thread, e, true))
     return true;
-  if (e->fd >= 0)
-    descriptor_close(e->fd);
+  errand_drop(e);
   release(e);
   return false;
 }
