@@ -79,7 +79,7 @@ static void write_all(raw *r)
   }
 }
 
-/* Every answer here is one line: +PONG, +OK, :1, or the server's time. */
+/* Every answer here is one line: +PONG, +OK, :1; or, to an acquire, two. */
 static const char *read_line(raw *r)
 {
   for (;;) {
@@ -109,6 +109,16 @@ static uint64_t read_number(raw *r)
   if (line[0] != ':')
     bench_die("the server answers %s", line);
   return strtoull(line + 1, NULL, 10);
+}
+
+/* The answer to an acquire: `$16`, and the digits. */
+static uint64_t read_token(raw *r)
+{
+  const char *line = read_line(r);
+
+  if (line[0] != '$')
+    bench_die("the server answers %s", line);
+  return strtoull(read_line(r), NULL, 10);
 }
 
 static void expect_done(raw *r)
@@ -178,7 +188,7 @@ static void pair(raw *r, const char *name, bool with_text)
 
   put_acquire(r, name, with_text, PATIENCE_US);
   write_all(r);
-  token = read_number(r);
+  token = read_token(r);
   put_release(r, name, r->ask, token, with_text);
   write_all(r);
   expect_done(r);
@@ -258,7 +268,7 @@ void raw_hold(raw *r, const char *name)
 {
   put_acquire(r, name, false, PATIENCE_US);
   write_all(r);
-  (void)read_number(r);
+  (void)read_token(r);
 }
 
 void raw_pairs(raw *r, const char *const *names, size_t count)
@@ -271,7 +281,7 @@ void raw_pairs(raw *r, const char *const *names, size_t count)
     put_acquire(r, names[i], false, PATIENCE_US);
   write_all(r);
   for (size_t i = 0; i < count; i++)
-    tokens[i] = read_number(r);
+    tokens[i] = read_token(r);
   for (size_t i = 0; i < count; i++)
     if (r->uses_ifeq)
       put_release_ifeq(r, names[i], first + i, tokens[i]);

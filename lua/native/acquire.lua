@@ -1,82 +1,99 @@
 -- SPDX-License-Identifier: MIT
 -- Asks for the lease. Properties S1 S2 S8 S10 L1 L2 L3 L12; doc/design/protocol.md 4.
 -- KEYS 1 the lock  2 with an era guard: the era
--- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 expected TIME (0: in doubt)
---      7 `<mode w<nonce>|t|p> <give up> <watched lease|-> <its renewals> <prefix> <name>`
+-- ARGV 1 `=C:K:`
+--      2 `<after> <until, 0: none> <floor> <expected TIME, 0: in doubt> <mode w<nonce>|t|p>
+--        <give up> <watched lease|-> <its renewals> <prefix> <name>`
 --        p waits without an inbox: it polls; w: the message of a grant contains the nonce
---      8, 9 mostly absent: 1 if the caller parks leases; a detached lease of it, which is
---        treated as another client's
+--      3 <before>  4 ` <ttl ms> <ttl ms> 0 <1 if the caller parks leases>`
+--      5 mostly absent: a detached lease of the caller, which is treated as another client's
 -- answers T, granted now, if T is the server's time, as in most cases; else
 --         {1 granted, now, remaining, T}
 --         {2 again, now, remaining, length, T, renewals}
 --         {3 waiting, now, remaining, length, lease, renewals, rank}
 --         {4 busy, now, remaining, length, lease, renewals, lingers}
 --         {5 ended, now}  {6 not listening, now}  {7 late, now}
--- Server times in us, spans in ms. Sums instead of tonumber(), constants instead of
--- formatted numbers, locals instead of globals, value:match() instead of string.match(): the
--- uncontended path must be fast.
+-- Server times in us, spans in ms.
+-- The uncontended path must be fast, and reading a number costs as much as ten comparisons: so
+-- the caller sends, in 16 digits, the times after <after> and not after <before> at which its
+-- request is not late, its clock not in doubt, TIME above its floor and the ttl at most 900 s.
+-- Digits have the same order in every locale. What is sent is ready to be stored.
 local redis, ARGV = redis, ARGV
-local time = redis.call('TIME')
+local time, key, own = redis.call('TIME'), KEYS[1], ARGV[1]
+local digits = time[1] .. time[2]
+if #time[2] < 6 then
+  digits = time[1] .. string.sub('00000', #time[2]) .. time[2]
+end
+local value = redis.call('MGET', key)[1]
+local is_plain = ARGV[2] < digits and digits < ARGV[3] and not KEYS[2]
+-- Free: `=C:K:T`, here with as many digits as T has since 2001, and as the caller's K has. If C
+-- is the caller, it is less than `=C:K:` exactly if its K is.
+if value and is_plain and #value == #own + 16 and value < own and value:byte() == 61 and
+  value:sub(-16) < digits then
+  redis.call('SET', key, own:sub(2) .. digits .. ARGV[4], 'PX', '3600000')
+  return digits
+end
+
+local client, number = own:match('^=([^:]+):(%d+):$')
 local now = time[1] * 1000000 + time[2]
-local ttl, until_us, floor, last = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0, 0
-if until_us > 0 and now > until_us then
+local fields = not value and not KEYS[2] and redis.pcall('HMGET', key, 's', 'h', 'n',
+  'c' .. client)
+if fields and is_plain and not fields.err then
+  if not fields[1] then
+    -- Absent: granted by the command that shows that it is.
+    if redis.call('SET', key, own:sub(2) .. digits .. ARGV[4], 'PX', '3600000', 'NX') then
+      return digits
+    end
+  elseif not fields[4] and not ARGV[5] then
+    --@may_return wait_behind
+  end
+end
+local until_us, floor_text, expected, wish = ARGV[2]:match('^%d+ (%d+) (%d+) (%d+) (.*)$')
+local ttl_text, lingers = ARGV[4]:match('^ (%d+) %d+ 0 (%d)$')
+local ttl, floor, last = ttl_text + 0, floor_text + 0, 0
+if until_us + 0 > 0 and now > until_us + 0 then
   return { 7, now }
 end
 -- A deadline that is written or read by a client with a doubtful clock decides nothing.
-local flags, apart = ARGV[8] == '1' and 1 or 0, now - ARGV[6]
+local flags, apart = lingers + 0, now - expected
 if apart > 250000 or apart < -250000 then
   flags = flags + 2
 end
-local key = KEYS[1]
-local value = redis.call('MGET', key)[1]
-local last_ask, last_token
+local last_client, last_ask, last_token
 if value then
-  if value:find(ARGV[1], 2, true) == 2 and value:byte() == 61 then
-    -- The caller's own: a comparison costs less than a pattern for its id.
-    last_ask, last_token = value:match('^:(%d+):(%d+)$', #ARGV[1] + 2)
-  end
-  last_token = last_token or string.match(value, '^=[^:= ]+:%d+:(%d+)$')
+  last_client, last_ask, last_token = value:match('^=([^:= ]+):(%d+):(%d+)$')
 end
 local quarantine
 if KEYS[2] then
   --@include era
-  local place, watched
-  watched, place = string.match(ARGV[7], '^%S+ %d+ (%S+) %d+ (%S+) ')
+  local watched, place = wish:match('^%S+ %d+ (%S+) %d+ (%S+) ')
   quarantine = held_back(place, watched)
 end
 if last_token and not quarantine then
-  if last_ask and last_ask + 0 >= ARGV[2] + 0 then
+  if last_client == client and last_ask + 0 >= number + 0 then
     return { 5, now }
   end
   last = last_token + 0
-else
-  local fields = not value and not KEYS[2] and redis.pcall('HMGET', key, 's', 'h', 'n',
-    'c' .. ARGV[1])
-  if fields and fields[1] and not fields[4] and not ARGV[9] then
-    --@may_return wait_behind
-  end
-  if value or quarantine or redis.call('EXISTS', key) == 1 then
-    --@may_return contend
-  end
+elseif value or quarantine or redis.call('EXISTS', key) == 1 then
+  --@may_return contend
 end
 
 -- No holder and no live waiter: the string form suffices. As in new_lease.lua, but without
 -- formatting while the digits of TIME are the token.
 local token, owned = now
-if now > last and now > floor and #time[2] == 6 then
-  owned = ARGV[1] .. ':' .. ARGV[2] .. ':' .. time[1] .. time[2] .. ' ' .. ARGV[3] .. ' ' ..
-    ARGV[3] .. (flags == 0 and ' 0 0' or ' 0 ' .. flags)
+if now > last and now > floor then
+  owned = own:sub(2) .. digits .. ' ' .. ttl_text .. ' ' .. ttl_text .. ' 0 ' .. flags
 else
   --@include token_above
   token = token_above(last, floor)
-  owned = ARGV[1] .. ':' .. ARGV[2] .. string.format(':%.0f %.0f %.0f 0 ', token,
+  owned = own:sub(2) .. string.format('%.0f %.0f %.0f 0 ', token,
     math.ceil((now - token) / 1000) + ttl, ttl) .. flags
 end
 -- Each grant sets the retention again: an older key must not expire under the lease.
 if ttl <= 900000 then
-  redis.call('SET', KEYS[1], owned, 'PX', '3600000')
+  redis.call('SET', key, owned, 'PX', '3600000')
 else
-  redis.call('SET', KEYS[1], owned, 'PX', 4 * ttl)
+  redis.call('SET', key, owned, 'PX', 4 * ttl)
 end
 if token == now then
   return token

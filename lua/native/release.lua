@@ -2,17 +2,17 @@
 --@function allow-oom
 -- Ends the lease and grants it to the next waiter. S3 S8 L2 L10; doc/design/protocol.md 4.
 -- KEYS 1 the lock, 2 with an era guard the era
--- ARGV 1 lease id  2 `<prefix> <name>`  3 expected TIME (0: in doubt)
+-- ARGV 1 lease id  2 `<expected TIME, 0: in doubt> <prefix> <name>`
+--      of a token: 3 expected TIME, instead of that in 2  4 its limit
 -- answers 1 done: the lease was stored, or was released before and is still the last grant
 --         5 the same, of an uncontended lease, by a server that has SET .. IFEQ: Valkey 8.1,
 --           Redis 8.4. The next such release may do without this script (protocol.md 23)
 --         2 gone: the name is free, and another client may have had it since
 --         {3, the present lease}
--- Of a token: the last argument is its limit, the lease may have been raised since, and the
--- client that was granted the lease is notified: it may still believe in it. For the uncontended
--- path as in acquire.lua.
+-- Of a token: the lease may have been raised since, and the client that was granted the lease
+-- is notified: it may still believe in it. For the uncontended path as in acquire.lua.
 local redis, ARGV = redis, ARGV
-local is_by_token = ARGV[4]
+local is_by_token = ARGV[3]
 if is_by_token then
   --@may_return late
 end
@@ -30,12 +30,12 @@ if value and not is_by_token and value:find(ARGV[1], 1, true) == 1 and
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local apart = now - ARGV[3]
+local expected, prefix, name = string.match(ARGV[2], '^(%d+) (%S+) (.*)$')
+local apart = now - (ARGV[3] or expected)
 local doubt = (apart > 250000 or apart < -250000) and 2 or 0
 if not value and doubt == 0 and not KEYS[2] and not is_by_token then
   --@may_return hand_over
 end
-local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease
 --@include end_lease

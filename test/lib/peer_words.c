@@ -44,14 +44,16 @@ static bool is_an_hour_ahead(const char *token)
  * to have watched the holder for a whole lease, and "far" when its floor is an hour ahead. */
 static void describe_acquire(const resp_reply *r, char *line, size_t size)
 {
-  char mode = *argument(r, 6), watched[128];
-  long long give_up;
+  char floor[32], expected[32], mode[32], watched[128];
+  unsigned long long ask;
 
-  assert_int_equal(sscanf(argument(r, 6), "%*s %lld %127s", &give_up, watched), 2);
-  snprintf(line, size, " %s %s %c%s%s%s", peer_word(r, 3)->bytes, argument(r, 1), mode,
-           strcmp(argument(r, 5), "0") == 0 ? " doubt" : "",
+  assert_int_equal(sscanf(argument(r, 0), "=%*[^:]:%llu:", &ask), 1);
+  assert_int_equal(sscanf(argument(r, 1), "%*s %*s %31s %31s %31s %*s %127s", floor, expected,
+                          mode, watched), 4);
+  snprintf(line, size, " %s %llu %c%s%s%s", peer_word(r, 3)->bytes, ask, mode[0],
+           strcmp(expected, "0") == 0 ? " doubt" : "",
            strcmp(watched, "-") != 0 ? " watched" : "",
-           is_an_hour_ahead(argument(r, 4)) ? " far" : "");
+           is_an_hour_ahead(floor) ? " far" : "");
 }
 
 /* "share_acquire KEY K r w", "share_acquire KEY K p2 t", then as acquire. */

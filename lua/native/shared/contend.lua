@@ -4,10 +4,10 @@
 --@include load
 --@include new_lease
 --@include is_grant
-local mode, nonce, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
+local mode, nonce, give_up, watched, watched_renewals, prefix, name = string.match(wish,
   '^(%a)(%d*) (%d+) (%S+) (%d+) (%S+) (.*)$')
-local waits, polls, ask = mode ~= 't', mode == 'p', tonumber(ARGV[2])
-local lease, queue = load(key, ARGV[1])
+local waits, polls, ask = mode ~= 't', mode == 'p', tonumber(number)
+local lease, queue = load(key, client)
 if not lease then
   return foreign
 end
@@ -22,7 +22,7 @@ end
 
 -- This ask ends earlier asks of its client, and a later one ends it.
 local is_free = not lease.is_held
-if lease.client == ARGV[1] and not (lease.is_held and is_grant(lease, ARGV[9])) then
+if lease.client == client and not (lease.is_held and is_grant(lease, ARGV[5])) then
   if lease.is_held and lease.ask == ask then
     return { 2, now, remaining(), lease.length, lease.token, tonumber(lease.renewals) }
   end
@@ -46,7 +46,7 @@ if not is_free then
   is_free = watched == lease.id and watched_renewals == lease.renewals or
     flags < 2 and is_past(lease)
 end
-local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = flags, floor = floor }
+local me = { client = client, ask = number, ttl = ttl_text, flags = flags, floor = floor }
 
 -- The present holder may be unknown to this server.
 local is_quiet = is_free and quarantine

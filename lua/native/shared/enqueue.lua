@@ -7,7 +7,7 @@
 -- lacks takes no lease away either: it is missed before the removal, or the string is put back.
 local queued = mine and mine.is_waiter and mine.queued or string.format('%016.0f', now)
 local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + (polls and 4 or 0), '1',
-  give_up, queued .. nonce, ARGV[5] }, ' ')
+  give_up, queued .. nonce, string.format('%.0f', me.floor) }, ' ')
 -- Of a lease that is over but in doubt, the end of the key is the end at the latest: waits that
 -- are too short to watch it do not delay that.
 local left = lease.is_held and now > lease.deadline + 1000000 and redis.call('PTTL', key) or -1

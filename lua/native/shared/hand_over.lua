@@ -6,8 +6,7 @@
 local fields = redis.pcall('HMGET', key, 's', 'h', 'n')
 local stored, head, next = fields[1], tonumber(fields[2]), tonumber(fields[3])
 local id, last = string.match(stored or '', '^([^:= ]+:%d+:(%d+)) %-?%d+ %d+ %d+ %d$')
-local prefix, name = string.match(ARGV[2], '^([^%s{]+) (.*)$')
-if id == ARGV[1] and prefix and head and next and head < next then
+if id == ARGV[1] and not string.find(prefix, '{', 1, true) and head and next and head < next then
   local place = 'w' .. head
   local client, ask, ttl, flags, give_up, queued, floor = string.match(
     redis.call('HGET', key, place) or '', '^(%S+) (%d+) (%d+) x([01]) 1 (%d+) (%d+) (%d+)$')

@@ -9,40 +9,81 @@
 #include "dialect/call_words.h"
 #include "dialect/internal.h"
 
-bool native_acquire(const protocol *n, request *out, const acquire_call *c)
-{
-  char contention[3 + 3 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
-  text t = text_over(contention, sizeof(contention));
+#define SHORT_TTL_MS 900000       /* kept for an hour, without a calculation by the script */
+#define DOUBT_US 250000
 
-  assert(c->ttl_ms > 0);
-  /* The seventh argument: read by a contended acquire only. */
-  add_mode(&t, c->waits, c->polls, c->nonce);
-  add_watching(&t, c->give_up_us, c->watched, c->watched_renewals);
-  add_place(n, &t, c->name, c->name_size);
-  begin_with_era(n, out, &script_native_acquire, c->name, c->name_size);
-  put_text(out, n->client);
-  put_uint(out, c->ask);
-  put_uint(out, (uint64_t)c->ttl_ms);
-  put_time(out, c->until_us);
-  put_uint(out, c->min_token);
-  put_estimate(out, c->estimate_us);
-  put_of(out, &t);
-  /* Both are rare, and each argument costs the server time. */
-  if (c->lingers || c->detached != NULL)
-    put_text(out, c->lingers ? "1" : "0");
-  if (c->detached != NULL)
-    put_lease(out, c->detached);
-  return !out->is_incomplete;
+/* A time as text that is compared: in 16 digits, as TIME has them until the year 2286. */
+static void add_digits(text *t, uint64_t us)
+{
+  static const char zeros[] = "0000000000000000";
+  char digits[UINT_DIGITS];
+  size_t count = uint_digits(digits, us);
+
+  if (count < sizeof(zeros) - 1)
+    text_add_bytes(t, zeros, sizeof(zeros) - 1 - count);
+  text_add_bytes(t, digits, count);
 }
 
-static bool call_with_lease(const protocol *n, request *out, const script *s,
-                            const void *name, size_t name_size, const lease_id *lease,
-                            int64_t estimate_us)
+/* The times between which lua/native/acquire.lua grants without reading a number. */
+static uint64_t plain_after(const acquire_call *c)
 {
-  begin_with_era(n, out, s, name, name_size);
-  put_lease(out, lease);
-  put_place(n, out, name, name_size);
-  put_estimate(out, estimate_us);
+  uint64_t earliest = c->estimate_us > DOUBT_US ? (uint64_t)c->estimate_us - DOUBT_US - 1 : 0;
+
+  return c->min_token > earliest ? c->min_token : earliest;
+}
+
+static uint64_t plain_before(const acquire_call *c)
+{
+  int64_t latest = c->estimate_us + DOUBT_US;
+
+  if (c->estimate_us <= 0 || c->ttl_ms > SHORT_TTL_MS)
+    return 0;
+  return (uint64_t)(c->until_us > 0 && c->until_us < latest ? c->until_us : latest);
+}
+
+/* How the string of a lease ends that no clock was in doubt of: lua/native/acquire.lua stores it
+ * as it is sent. */
+static void add_string_end(text *t, const lease_string *stored)
+{
+  text_add(t, " ");
+  add_time(t, stored->ttl_ms);           /* ahead, and a blank */
+  add_time(t, stored->ttl_ms);           /* length */
+  text_add(t, stored->lingers ? "0 1" : "0 0");
+}
+
+bool native_acquire(const protocol *n, request *out, const acquire_call *c)
+{
+  char own_bytes[LEASE_TEXT_SIZE], before_bytes[NUMBER_SIZE], end_bytes[3 * NUMBER_SIZE];
+  char wish_bytes[3 + 7 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
+  text own = text_over(own_bytes, sizeof(own_bytes));
+  text wish = text_over(wish_bytes, sizeof(wish_bytes));
+  text before = text_over(before_bytes, sizeof(before_bytes));
+  text end = text_over(end_bytes, sizeof(end_bytes));
+
+  assert(c->ttl_ms > 0);
+  text_add(&own, "=");
+  text_add(&own, n->client);
+  text_add(&own, ":");
+  text_add_uint(&own, c->ask);
+  text_add(&own, ":");
+  add_digits(&wish, plain_after(c));
+  text_add(&wish, " ");
+  add_time(&wish, c->until_us);
+  text_add_uint(&wish, c->min_token);
+  text_add(&wish, " ");
+  add_time(&wish, c->estimate_us);
+  add_mode(&wish, c->waits, c->polls, c->nonce);
+  add_watching(&wish, c->give_up_us, c->watched, c->watched_renewals);
+  add_place(n, &wish, c->name, c->name_size);
+  add_digits(&before, plain_before(c));
+  add_string_end(&end, &(lease_string){ c->ttl_ms, c->lingers });
+  begin_with_era(n, out, &script_native_acquire, c->name, c->name_size);
+  put_of(out, &own);
+  put_of(out, &wish);
+  put_of(out, &before);
+  put_of(out, &end);
+  if (c->detached != NULL)
+    put_lease(out, c->detached);
   return !out->is_incomplete;
 }
 
@@ -60,18 +101,18 @@ static bool call_raise(const protocol *n, request *out, const script *s, const v
 bool native_release(const protocol *n, request *out, const void *name, size_t name_size,
                     const lease_id *lease, int64_t estimate_us)
 {
-  return call_with_lease(n, out, &script_native_release, name, name_size, lease,
-                         estimate_us);
-}
+  char bytes[NUMBER_SIZE + PLACE_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
 
-/* As lua/native/acquire.lua writes it, without the flag of a doubt. */
-static void add_string(text *t, const lease_id *lease, const lease_string *stored)
-{
-  lease_id_write(lease, t);
-  text_add(t, " ");
-  add_time(t, stored->ttl_ms);           /* ahead, and a blank */
-  add_time(t, stored->ttl_ms);           /* length */
-  text_add(t, stored->lingers ? "0 1" : "0 0");
+  /* Of a token, the sender writes the estimate: it is an argument of its own. */
+  add_time(&t, estimate_us);
+  add_place(n, &t, name, name_size);
+  begin_with_era(n, out, &script_native_release, name, name_size);
+  put_lease(out, lease);
+  put_of(out, &t);
+  if (estimate_us == ESTIMATE_AT_SENDING)
+    put_estimate(out, estimate_us);
+  return !out->is_incomplete;
 }
 
 bool native_release_ifeq(const protocol *n, request *out, const void *name, size_t name_size,
@@ -83,7 +124,8 @@ bool native_release_ifeq(const protocol *n, request *out, const void *name, size
 
   text_add(&as_free, "=");
   lease_id_write(lease, &as_free);
-  add_string(&as_held, lease, stored);
+  lease_id_write(lease, &as_held);
+  add_string_end(&as_held, stored);
   request_begin(out, NULL);
   put_text(out, "SET");
   put_key(n, out, name, name_size);
@@ -97,9 +139,11 @@ bool native_release_ifeq(const protocol *n, request *out, const void *name, size
 bool native_break(const protocol *n, request *out, const void *name, size_t name_size,
                   const lease_id *lease, int64_t estimate_us)
 {
-  return call_with_lease(n, out, &script_native_break, name, name_size, lease,
-                         estimate_us) &&
-         request_limit(out);
+  begin_with_era(n, out, &script_native_break, name, name_size);
+  put_lease(out, lease);
+  put_place(n, out, name, name_size);
+  put_estimate(out, estimate_us);
+  return request_limit(out);
 }
 
 bool native_cancel(const protocol *n, request *out, const void *name, size_t name_size,

@@ -33,6 +33,16 @@ TEST(a_bare_number_is_a_grant_at_that_time)
   assert_int_equal(a.lease_ms, 30000);
 }
 
+TEST(bare_digits_are_the_same)
+{
+  acquire_answer a;
+
+  assert_true(acquire_of("$16\r\n1700000000000000\r\n", &a));
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.server_us, 1700000000000000);
+  assert_int_equal(a.lease.token, 1700000000000000);
+}
+
 TEST(a_grant_ahead_of_the_clock_tells_both)
 {
   acquire_answer a;
@@ -86,8 +96,10 @@ TEST(the_short_outcomes_tell_the_time)
 TEST(other_shapes_are_no_answer_to_acquire)
 {
   static const char *const bad[] = {
-    "$-1\r\n", "+OK\r\n", "-ERR x\r\n", "$1\r\n1\r\n", "*0\r\n", "*1\r\n:1\r\n", ":0\r\n",
-    ":-1\r\n", "*2\r\n:0\r\n:1\r\n", "*2\r\n:8\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n",
+    "$-1\r\n", "+OK\r\n", "-ERR x\r\n", "$0\r\n\r\n", "$1\r\n0\r\n",
+    "$2\r\n01\r\n", "$2\r\n1 \r\n", "$16\r\n9007199254740993\r\n", "*0\r\n",
+    "*1\r\n:1\r\n", ":0\r\n", ":-1\r\n",
+    "*2\r\n:0\r\n:1\r\n", "*2\r\n:8\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n",
     "*3\r\n:5\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:0\r\n",
     "*4\r\n:1\r\n:1\r\n:1\r\n$1\r\n5\r\n", "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
     "*6\r\n:2\r\n:1\r\n:1\r\n:1\r\n:1\r\n:-1\r\n",

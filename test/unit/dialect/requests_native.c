@@ -37,6 +37,18 @@ static void lock_asks(void)
     .waits = true, .nonce = 42, .lingers = true, .until_us = 11, .estimate_us = 12,
     .min_token = 13, .give_up_us = 14, .watched = &of_bert, .watched_renewals = 15 };
   SENT(native_acquire(&here, out, &c));
+  FACT("native acquire: after the first time and not after the last one, nothing is calculated");
+  c = (acquire_call){ .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 900000,
+                      .estimate_us = 1700000000000000 };
+  SENT(native_acquire(&here, out, &c));
+  c.until_us = 1700000000250001;
+  c.min_token = 1699999999749998;
+  SENT(native_acquire(&here, out, &c));
+  c.until_us = 1700000000249999;
+  c.min_token = 1699999999750000;
+  SENT(native_acquire(&here, out, &c));
+  c.ttl_ms = 900001;
+  SENT(native_acquire(&here, out, &c));
   FACT("native acquire: behind the prefix c: Cluster; s: with sharded channels; q: era guard");
   c = (acquire_call){ .name = "x{y}", .name_size = 4, .ask = 8, .ttl_ms = 100 };
   for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
