@@ -118,8 +118,10 @@ typedef struct dibs_lock_options {
   const char *note;           /* shown with the holder; at most DIBS_NOTE_MAX bytes */
   int32_t linger_ms;          /* exclusive locks: after the last release the client keeps
                                  the lease, idle, for this time or until another client
-                                 requests it; taking it again then needs no server. 0: no
-                                 lingering; DIBS_LINGER_AUTO: if it pays. Since 0.2 */
+                                 requests it; taking it again then needs no server. A lease
+                                 that others requested twice in a row before it was taken
+                                 again lingers after each fourth grant only, until it is.
+                                 0: no lingering; DIBS_LINGER_AUTO: if it pays. Since 0.2 */
   int32_t min_replicas;       /* exclusive locks: replicas that must have the grant before
                                  this call returns; 0: none; DIBS_REPLICAS_MAJORITY.
                                  Too few: released, DIBS_ERR_NOT_REPLICATED. Since 0.4 */

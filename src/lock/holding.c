@@ -95,7 +95,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   hold_first(l, now);
   if (l->kind == LEASE_SHARED)
     hold_join(l, now);
-  else if (l->kind == LEASE_MUTEX && wish->linger.ns < 0)
+  else if (l->kind == LEASE_MUTEX && wish->linger.ns != 0)
     reuse_taken(&t->reuse, l->bytes, l->size, now);
   if (l->claims.waiting != NULL || wish->linger.ns != 0)
     inbox_want(l);

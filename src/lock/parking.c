@@ -19,7 +19,7 @@ bool park_asks(const lease *l, const claim_terms *wish)
   if (l->kind != LEASE_MUTEX || wish->is_fixed || wish->linger.ns == 0 ||
       !l->table->protocol.dialect->traits.hands_over)
     return false;
-  return !is_auto(wish->linger) || reuse_says_linger(&l->table->reuse, l->bytes, l->size);
+  return reuse_says_linger(&l->table->reuse, l->bytes, l->size, is_auto(wish->linger));
 }
 
 bool park_is_wanted(const lease *l, const claim_terms *spec, instant now)

@@ -27,6 +27,8 @@ void reuse_taken(reuse_history *h, const void *name, size_t size, instant now)
     one->taken = 0;
   if (one->taken < TIMES_TAKEN)
     one->taken++;
+  if (one->pause > 0)
+    one->pause--;
 }
 
 void reuse_released(reuse_history *h, const void *name, size_t size, bool is_wanted, instant now)
@@ -42,8 +44,12 @@ void reuse_revoked(reuse_history *h, const void *name, size_t size)
 {
   reuse_record *one = reuse_record_of(h, name, size);
 
-  if (++one->revoked >= TIMES_REVOKED)
-    *one = (reuse_record){ .name = one->name, .yield_until = one->yield_until };
+  if (one->revoked < TIMES_REVOKED)
+    one->revoked++;
+  if (one->revoked < TIMES_REVOKED)
+    return;
+  one->taken = 0;
+  one->pause = TIMES_TAKEN;
 }
 
 void reuse_paid(reuse_history *h, const void *name, size_t size)
@@ -64,10 +70,12 @@ instant reuse_yield_until(const reuse_history *h, const void *name, size_t size)
   return one->name == hash ? one->yield_until : (instant){ 0 };
 }
 
-bool reuse_says_linger(const reuse_history *h, const void *name, size_t size)
+bool reuse_says_linger(const reuse_history *h, const void *name, size_t size, bool is_auto)
 {
   uint64_t hash = name_hash(name, size);
   const reuse_record *one = &h->all[name_place(hash, REUSE_RECORDS)];
 
-  return one->name == hash && one->taken >= TIMES_TAKEN;
+  if (one->name != hash)
+    return !is_auto;
+  return one->pause == 0 && (!is_auto || one->taken >= TIMES_TAKEN);
 }

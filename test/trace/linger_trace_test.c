@@ -152,6 +152,39 @@ TEST(who_comes_when_it_is_being_let_go_asks_the_server)
   peer_free(p);
 }
 
+static void taken_and_released(struct peer *p, int token)
+{
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_serve(p, "acquire*", "[1 %lld 3000 %d]", peer_server_us(p), token);
+  peer_expect_told(p, "granted b");
+  peer_release(p, "b");
+}
+
+/* Another client takes it each time: then keeping it costs more than it saves. */
+TEST(what_is_wanted_each_time_does_not_linger_for_three_grants)
+{
+  struct peer *p = idle();
+
+  peer_message(p, "want " L " n");
+  peer_serve(p, "release " L, "1");
+  for (int ask = 2; ask <= 10; ask++) {
+    bool lingers = ask % 4 == 2;               /* 2, 6, 10 */
+    char release[64];
+
+    (void)snprintf(release, sizeof(release), "release " A ":%d:%d", ask, 60 + ask);
+    taken_and_released(p, 60 + ask);
+    if (lingers) {
+      peer_expect_told(p, "released b DIBS_OK");
+      peer_expect_nothing(p);
+      peer_message(p, "want " A ":%d:%d n", ask, 60 + ask);
+    }
+    peer_serve(p, release, "1");
+    if (!lingers)
+      peer_expect_told(p, "released b DIBS_OK");
+  }
+  peer_free(p);
+}
+
 TEST(a_lost_inbox_ends_it)
 {
   struct peer *p = idle();

@@ -18,7 +18,7 @@ static void use(const char *name, int64_t ms)
 
 static bool lingers(const char *name)
 {
-  return reuse_says_linger(&all, name, 1);
+  return reuse_says_linger(&all, name, 1, true);
 }
 
 static int clean(void **state)
@@ -69,6 +69,31 @@ TEST(two_revocations_in_a_row_end_it)
   assert_true(lingers("a"));
   reuse_revoked(&all, "a", 1);
   assert_false(lingers("a"));
+}
+
+static bool lingers_unless_it_costs(const char *name)
+{
+  return reuse_says_linger(&all, name, 1, false);
+}
+
+/* Two clients in turn: each of them takes the name three times without keeping it, then tries. */
+TEST(what_is_revoked_each_time_pauses_for_three_grants)
+{
+  assert_true(lingers_unless_it_costs("a"));
+  use("a", 0);
+  reuse_revoked(&all, "a", 1);
+  assert_true(lingers_unless_it_costs("a"));
+  for (int i = 1; i < 4; i++) {
+    reuse_revoked(&all, "a", 1);
+    for (int grants = 0; grants < 3; grants++) {
+      assert_false(lingers_unless_it_costs("a"));
+      use("a", 60000 * i + grants);            /* however late */
+    }
+    assert_true(lingers_unless_it_costs("a"));
+  }
+  reuse_paid(&all, "a", 1);
+  reuse_revoked(&all, "a", 1);
+  assert_true(lingers_unless_it_costs("a"));
 }
 
 TEST(names_that_share_a_place_forget_each_other)
