@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/main.c - finds the subcommand and runs it. */
 #include <errno.h>
-#include <locale.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +121,6 @@ int main(int argc, char **argv)
   stdio_fill();
   signals_outlive_file_limit();
   guardian_keep_title(argc, argv);
-  setlocale(LC_CTYPE, "");
   if (argc < 2) {
     help_all(stderr);
     return CODE_USAGE;

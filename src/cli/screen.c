@@ -6,6 +6,7 @@
 #include <curses.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -84,6 +85,7 @@ bool screen_open(void)
 
   if (!terminfo_is_known())
     return false;
+  setlocale(LC_CTYPE, "");
   here.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   here.terminal = newterm(NULL, stdout, stdin);
   if (here.terminal == NULL)

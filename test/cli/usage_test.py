@@ -394,6 +394,16 @@ def only_what_listens_or_has_a_screen_loads_libraries_for_it():
     assert len([name for name in loaded if not name.endswith('san')]) <= 10, loaded
 
 
+def only_a_screen_reads_the_files_of_the_locale():
+    # They are twelve system calls and several pages of every `dibs run`.
+    done = dibs('run', 'locale', '--', 'sh', '-c', 'cat /proc/${DIBS_HOLDER##*:}/maps',
+                env={'LC_ALL': 'C.UTF-8'})
+    equal(done.code, 0, done)
+    contains(done.out, 'libdibs')
+    for part in ('/locale/', 'LC_CTYPE', 'gconv'):
+        lacks(done.out, part)
+
+
 def without_dibs_view_the_rest_works():
     alone = command_apart()
     try:
