@@ -50,21 +50,26 @@ static const struct addrinfo *address_take(dial *l)
 
 /* ---- attempts ---- */
 
+static bool attempt_watch(drive *d, transport *t, attempt *a, uint32_t events)
+{
+  if (a->fd >= 0)
+    a->number = socket_watch(d, t->link, a->fd, SOURCE_SOCKET, events);
+  if (a->number != 0)
+    return true;
+  transport_blame(t, "cannot connect to ", errno);
+  if (a->fd >= 0)
+    socket_end(d, a->fd);
+  return false;
+}
+
 static bool attempt_begin(drive *d, transport *t, const struct addrinfo *address)
 {
   attempt a = { .address = address };
 
   t->address = address;
-  a.fd = address == NULL ? socket_begin_unix(t->place.path)
-                         : socket_begin(d->command_timeout, address);
-  if (a.fd >= 0)
-    a.number = socket_watch(d, t->link, a.fd, SOURCE_SOCKET, EPOLLIN | EPOLLOUT);
-  if (a.number == 0) {
-    transport_blame(t, "cannot connect to ", errno);
-    if (a.fd >= 0)
-      socket_end(d, a.fd);
+  a.fd = socket_begin(d->command_timeout, address);
+  if (!attempt_watch(d, t, &a, EPOLLIN | EPOLLOUT))
     return false;
-  }
   t->dial.attempts[t->dial.count++] = a;
   return true;
 }
@@ -159,6 +164,20 @@ static void name_ask(drive *d, transport *t)
     dial_resolved(d, t);
 }
 
+/* ---- unix sockets ---- */
+
+/* Such a socket is connected at once, or not at all: the greeting need not wait for a reader. */
+static void path_connect(drive *d, transport *t)
+{
+  attempt a = { .fd = socket_begin_unix(t->place.path) };
+
+  t->address = NULL;
+  if (attempt_watch(d, t, &a, EPOLLIN))
+    transport_connected(d, t, &a, EPOLLIN);
+  else
+    transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
+}
+
 /* ---- functions for other files ---- */
 
 void dial_begin(drive *d, transport *t)
@@ -167,9 +186,7 @@ void dial_begin(drive *d, transport *t)
   int error;
 
   if (t->place.path != NULL) {
-    t->state = TRANSPORT_CONNECTING;
-    if (!attempt_begin(d, t, NULL))
-      transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
+    path_connect(d, t);
     return;
   }
   addresses = resolve_literal(t->place.host, t->place.port);
@@ -204,7 +221,7 @@ void dial_event(drive *d, transport *t, uint64_t number, uint32_t events)
   }
   winner = attempt_take(l, i);
   dial_end(d, t);
-  transport_connected(d, t, &winner);
+  transport_connected(d, t, &winner, EPOLLIN | EPOLLOUT);
 }
 
 void dial_tick(drive *d, transport *t, instant now)

@@ -196,8 +196,8 @@ transport *transports_get(const drive *d, int link);         /* NULL: none */
 void transport_close(drive *d, transport *t);       /* without a report to the engine */
 /* Closes it and reports the reason to the engine. */
 void transport_fail(drive *d, transport *t, dibs_status why, const char *words);
-/* Uses the socket of a successful attempt. */
-void transport_connected(drive *d, transport *t, const attempt *a);
+/* Uses the socket of a successful attempt, which is watched for `events`. */
+void transport_connected(drive *d, transport *t, const attempt *a, uint32_t events);
 void transport_event(drive *d, transport *t, uint64_t number, uint32_t events);
 /* Sends the engine's output. true: the connection broke; reported to the engine. */
 bool transport_flush(drive *d, transport *t);

@@ -121,12 +121,12 @@ static void greet(drive *d, transport *t)
   }
 }
 
-void transport_connected(drive *d, transport *t, const attempt *a)
+void transport_connected(drive *d, transport *t, const attempt *a, uint32_t events)
 {
   t->fd = a->fd;
   t->number = a->number;
   t->address = a->address;
-  t->events = EPOLLIN | EPOLLOUT;        /* like attempts */
+  t->events = events;
   watch_for(d, t, EPOLLIN);
   if (t->context == NULL) {
     up(d, t);

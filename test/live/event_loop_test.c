@@ -12,6 +12,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "other_client.h"
@@ -247,6 +249,33 @@ TEST(a_client_without_thread_has_none_and_can_block)
   assert_int_equal(threads_now(), before);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   client = dibs_close(client);
+}
+
+/* A turn of the loop less for each connection. */
+TEST(over_a_unix_socket_the_call_that_connects_sends_the_greeting)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), server;
+  dibs_options o = live_options();
+  struct outcome asked = { .calls = 0 };
+  char url[128], greeting[16];
+  dibs_client *client;
+
+  (void)snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/dibs-loop-%ld", (long)getpid());
+  (void)snprintf(url, sizeof(url), "unix://%s", address.sun_path);
+  assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+  assert_int_equal(listen(listener, 1), 0);
+  o.flags |= DIBS_CLIENT_NO_THREAD;
+  client = live_open_with(url, &o);
+  assert_int_equal(dibs_lock_async(client, "greeted", NULL, locked, &asked, NULL), DIBS_OK);
+  server = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+  assert_true(server >= 0);
+  assert_int_equal(recv(server, greeting, sizeof(greeting), 0), sizeof(greeting));
+  (void)close(server);
+  (void)close(listener);
+  (void)unlink(address.sun_path);
+  client = dibs_close(client);
+  assert_int_equal(asked.calls, 1);
 }
 
 TEST(with_callbacks_in_the_loop_renewals_need_no_loop)
