@@ -209,6 +209,7 @@ int run_prepare(run *r)
     code = session_prepare(&r->session, r->line);
   if (code != 0)
     return code;
+  r->session.runs_callbacks = true;
   r->order = (take_order) { .target = &r->target, .options = r->taking,
                             .is_quiet_on_success = r->options->is_quiet_on_success };
   r->progress = take_progress(r->line, &r->order, &is_live);

@@ -276,9 +276,11 @@ static void wait_for_news(const run *r)
     { .fd = dibs_hold_state(r->hold) == DIBS_HOLD_GONE ? -1 : dibs_hold_fd(r->hold),
       .events = POLLIN },
     { .fd = r->child.pid > 0 ? r->child.fd : -1, .events = POLLIN },
+    { .fd = dibs_fd(r->session.client), .events = POLLIN },
   };
   uint64_t expirations;
 
+  (void)dibs_process(r->session.client, NULL);         /* warnings, as any message after all else */
   poll(fds, sizeof(fds) / sizeof(fds[0]), -1);
   if ((fds[1].revents & POLLIN) != 0 &&
       read(r->timer_fd, &expirations, sizeof(expirations)) < 0)

@@ -88,6 +88,8 @@ static void fill_options(session *s, dibs_options *o)
 
   /* session_open() says it itself. */
   o->flags |= c->refuses_local ? DIBS_CLIENT_NO_LOCAL : DIBS_CLIENT_LOCAL;
+  if (s->runs_callbacks)
+    o->flags |= DIBS_CLIENT_PROCESS_CALLBACKS;
   o->config_file = c->config;
   if (c->database >= 0)
     o->database = c->database == 0 ? DIBS_DATABASE_ZERO : c->database;

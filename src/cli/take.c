@@ -23,7 +23,7 @@
 /* The limit of the request for the holder, for a message. */
 #define INSPECT_MS 400
 
-/* How an ask ends; filled by the library's thread. It can come after the wait for
+/* How an ask ends; filled by the library. It can come after the wait for
  * a silent server was abandoned, so it belongs to both sides and the last one frees it. */
 typedef struct ending {
   pthread_mutex_t lock;
@@ -54,7 +54,7 @@ static ending *ending_new(void)
   return e->event_fd < 0 ? ending_free(e) : e;
 }
 
-/* Thread of the library. */
+/* Thread of the library, or in dibs_process() or dibs_close(). */
 static void lock_ended(const dibs_error *error, dibs_hold *hold, void *data)
 {
   ending *e = data;
@@ -123,8 +123,9 @@ static void wait_for_ending(waiting *w, session *s, const target *t, bool is_liv
 {
   for (;;) {
     struct pollfd fds[] = { { .fd = w->end->event_fd, .events = POLLIN },
-                            { .fd = w->signals->fd, .events = POLLIN } };
-    int ready = poll(fds, 2, poll_timeout(w));
+                            { .fd = w->signals->fd, .events = POLLIN },
+                            { .fd = dibs_fd(s->client), .events = POLLIN } };
+    int ready = poll(fds, 3, poll_timeout(w));
 
     if (ready > 0 && (fds[0].revents & POLLIN) != 0)
       return;
@@ -137,6 +138,8 @@ static void wait_for_ending(waiting *w, session *s, const target *t, bool is_liv
     if (ready <= 0)
       continue;
 
+    if ((fds[2].revents & POLLIN) != 0)
+      (void)dibs_process(s->client, NULL);
     aside_read_signals(w->signals, &result->signal);
     if (result->signal != 0 && w->patience_until == 0) {
       dibs_request_cancel(w->request);

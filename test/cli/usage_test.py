@@ -404,6 +404,15 @@ def only_a_screen_reads_the_files_of_the_locale():
         lacks(done.out, part)
 
 
+def what_runs_a_command_has_no_thread_for_callbacks():
+    # It is a stack, three wake-ups and an end of every `dibs run`.
+    for words in (['run', 'thread'], ['flock', 'thread:shared'], ['elect', 'run', 'thread:led']):
+        done = dibs(*words, '--', 'sh', '-c', 'cat /proc/${DIBS_HOLDER##*:}/task/*/comm')
+        equal(done.code, 0, done)
+        contains(done.out, 'dibs-io')
+        lacks(done.out, 'dibs-callback')
+
+
 def without_dibs_view_the_rest_works():
     alone = command_apart()
     try:
