@@ -289,13 +289,14 @@ static void wait_for_news(const run *r)
     notify_send(&r->notify, "WATCHDOG=1");
 }
 
-/* Milliseconds until the guardian needs the next order, at the latest: the interval of renewals.
- * -1: there is nothing more to do in time. */
-static int64_t next_order_in(const run *r, int64_t in_ms)
+/* For `in_ms` at most, -1: without a limit; and for no longer than until the guardian needs the
+ * next order: the interval of renewals. */
+static void wait_in_time(const run *r, int64_t in_ms)
 {
   int64_t renewal_ms = r->taking->ttl_ms / 3;
 
-  return in_ms > renewal_ms ? renewal_ms : in_ms;
+  arm_timer(r, in_ms > renewal_ms ? renewal_ms : in_ms);
+  wait_for_news(r);
 }
 
 int run_watch(run *r)
@@ -304,7 +305,8 @@ int run_watch(run *r)
     note_end_by_guardian(r);
     return r->child.status;
   }
-  do {
+  wait_in_time(r, act_on_lease(r));    /* the guardian was started with its first order */
+  while (!read_signals(r)) {
     int64_t in_ms = act_on_lease(r);
 
     if (r->wants_continue && !r->has_killed) {
@@ -312,9 +314,8 @@ int run_watch(run *r)
       child_continue(&r->child);
     }
     order_guardian(r);
-    arm_timer(r, next_order_in(r, in_ms));
-    wait_for_news(r);
-  } while (!read_signals(r));
+    wait_in_time(r, in_ms);
+  }
   return child_reap(&r->child, r->was_stopped_by_us);
 }
 

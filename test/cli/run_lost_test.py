@@ -680,6 +680,14 @@ def the_guardian_is_not_found_by_the_name_of_the_command():
     _dead_at(inner, 2)
 
 
+def the_guardian_gets_no_order_before_something_is_new():
+    """It was started with its first one. When it is woken it reads, which the kernel counts."""
+    process = holder('woken')
+    guardian = guardians(process.pid)[1]
+    contains(read('/proc/%d/io' % guardian), 'syscr: 0\n')
+    end_holder(process)
+
+
 def the_guardian_keeps_nothing_open():
     # A reader of the wrapper's output gets its end when the command has closed it.
     process, inner, guardian = _tree('open', '-t', '30s', script=TREE.replace(
