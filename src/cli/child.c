@@ -266,16 +266,39 @@ enum child_state child_look(child *c, int *ret_detail)
   }
 }
 
+static void keep_terminal(child *c)
+{
+  c->ended_with_terminal = c->has_terminal;
+  take_terminal_back(c);
+}
+
 int child_reap(child *c, bool ends_tree)
 {
   if (ends_tree)
     give_order(c, &(guardian_order) { .verb = GUARDIAN_KILL });
   give_order(c, &(guardian_order) { .verb = GUARDIAN_LEAVE });
   await_guardians(c);
-  c->ended_with_terminal = c->has_terminal;
-  take_terminal_back(c);
+  keep_terminal(c);
   close_all(c);
   return c->status;
+}
+
+int child_leave(child *c)
+{
+  if (c->is_unguarded)
+    return child_reap(c, false);       /* the second guardian still kills */
+  give_order(c, &(guardian_order) { .verb = GUARDIAN_LEAVE });
+  c->pid = 0;                          /* is reaped, and may be another's */
+  keep_terminal(c);
+  return c->status;
+}
+
+void child_await(child *c)
+{
+  if (c->second == 0)
+    return;
+  await_guardians(c);
+  close_all(c);
 }
 
 /* It waits for a terminal that it will never have: what the kernel does to stopped jobs whose

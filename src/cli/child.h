@@ -65,6 +65,11 @@ enum child_state child_look(child *c, int *ret_detail);
  * status. `ends_tree`: first kills what is left of its descendants. */
 int child_reap(child *c, bool ends_tree);
 
+/* The same for a command that came to its own end, of which nothing is to be killed: does not wait
+ * for the end of the guardians, as child_await() does. */
+int child_leave(child *c);
+void child_await(child *c);
+
 /* After a stop: gives it the terminal if it only wanted that, else stops this process
  * too, as the shell expects; where no shell is left it is hung up (SIGHUP). true when
  * this process was stopped, and has been continued: continuing the command is then up to

@@ -135,6 +135,7 @@ static int hold_on(run *r, int code)
 {
   int number;
 
+  child_await(&r->child);
   r->has_held_on = dibs_hold_state(r->hold) != DIBS_HOLD_GONE;
   number = run_hold_on(r, r->granted_ms + r->options->min_hold_ms, false);
 
@@ -270,6 +271,7 @@ int run_end(run *r, int code)
 
   r->observer = dibs_observer_free(r->observer);
   is_closed = take_end(&r->session, &r->taken);
+  child_await(&r->child);
   run_report(r, code);
   notify_end(&r->notify);
   if (r->timer_fd >= 0)

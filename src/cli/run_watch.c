@@ -316,7 +316,9 @@ int run_watch(run *r)
     order_guardian(r);
     wait_in_time(r, in_ms);
   }
-  return child_reap(&r->child, r->was_stopped_by_us);
+  if (r->was_stopped_by_us || r->elect != NULL)
+    return child_reap(&r->child, r->was_stopped_by_us);
+  return child_leave(&r->child);       /* the guardians end while the lock is released */
 }
 
 /* Milliseconds until there is nothing more to wait for; 0 when that is now. */

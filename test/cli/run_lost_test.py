@@ -736,6 +736,21 @@ def no_guardian_and_no_zombie_is_left_after_the_end():
     equal(process_state(int(done.out)), None)
 
 
+def the_lock_is_released_while_the_guardians_end():
+    # A server that does not answer keeps the wrapper at the release: it has not waited for them.
+    process = start('run', 'parting', '--', 'cat', stdin=subprocess.PIPE,
+                    env={'DIBS_URL': harness.server.url + '?command_timeout=60s'})
+    until_held('parting')
+    second = guardians(process.pid)[0]
+    with harness.server.paused():
+        process.stdin.close()
+        process.stdin = None
+        until(lambda: process_state(second) in ('Z', None), 'the guardians have ended')
+        state = process_state(second)
+    equal((state, finish(process).code), ('Z', 0))
+    equal(process_state(second), None)
+
+
 def processes_that_are_left_alone_do_not_belong_to_the_guardian_any_more():
     out = temporary_file()
     done = dibs('run', 'left', '--', 'sh', '-c', '(sleep 3; echo ran >%s) >&- 2>&- & echo $!' % out)
