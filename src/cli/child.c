@@ -152,7 +152,8 @@ static int start_guardian(child *c, const child_plan *plan, const becoming *b)
                                                 .data = b,
                                                 .first = plan->order,
                                                 .signal = plan->lost_signal,
-                                                .has_group = c->has_group },
+                                                .has_group = c->has_group,
+                                                .has_lock_files = plan->has_lock_files },
                              &c->fd);
   if (c->second < 0)
     return errno;

@@ -23,6 +23,7 @@ typedef struct child_plan {
   char *const *environment;
   const signal_watch *signals;
   bool is_foreground;
+  bool has_lock_files;     /* as of guardian_plan */
   int output, error;       /* what it gets as stdout and stderr; -1: ours */
   guardian_order order;    /* until the first child_guard() */
   int lost_signal;         /* of the guardian */

@@ -350,12 +350,13 @@ static _Noreturn void stand_behind(const guardian_plan *plan, const lock_copies 
 pid_t guardian_start(const guardian_plan *plan, int *ret_fd)
 {
   int sockets[2], error;
-  lock_copies locks;
+  lock_copies locks = { .count = 0 };
   pid_t pid;
 
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     return -1;
-  lock_copies_make(&locks, GUARDIAN_SOCKET + 1);
+  if (plan->has_lock_files)
+    lock_copies_make(&locks, GUARDIAN_SOCKET + 1);
   pid = fork();
   if (pid == 0) {
     close(sockets[0]);

@@ -60,6 +60,7 @@ typedef struct guardian_plan {
   guardian_order first;
   int signal;                        /* of signal_at_ms */
   bool has_group;                    /* the command is to lead a process group */
+  bool has_lock_files;               /* this process may have some: lock_copies.h */
 } guardian_plan;
 
 /* From main(), with the arguments as they came: they are overwritten in the guardian, so that

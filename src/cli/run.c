@@ -117,6 +117,7 @@ int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_stat
                                       .environment = e->entries,
                                       .signals = &r->signals,
                                       .is_foreground = r->options->is_foreground,
+                                      .has_lock_files = r->session.has_lock_files,
                                       .output = job->output,
                                       .error = job->error,
                                       .order = run_order(r),

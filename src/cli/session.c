@@ -155,6 +155,7 @@ int session_open(session *s, const char *program)
   info = session_info(s->client);
   s->shown_url = info.url;
   s->is_private = info.is_private != 0;
+  s->has_lock_files = info.degrade == DIBS_DEGRADE_LOCAL;
   if (info.is_unnamed != 0)
     say_softly("no URL set: using a private server for this user on this machine only "
                "(set DIBS_URL to coordinate several machines)");

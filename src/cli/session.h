@@ -14,6 +14,7 @@ struct session {
   int32_t request_ms;   /* the limit of a request, as the options and the URL say */
   bool runs_callbacks;  /* this thread does, by dibs_process(): it has a loop, and saves a thread */
   bool is_private;
+  bool has_lock_files;  /* for its locks: degrade=local */
   const char *shown_url;   /* in use, without passwords; the client's */
   char *url;        /* asked for by an option; NULL: the library finds one */
   char *password;   /* from --askpass or --pass-file; NULL */
