@@ -91,8 +91,13 @@ BANNED = {
     'gettimeofday': 'clock_gettime', 'alloca': 'memory',
     'tmpnam': 'mkdtemp', 'mktemp': 'mkdtemp',
 }
-# Banned in src/ too: they skip blanks, take signs and hide overflow.
-BANNED_IN_SOURCE = {'strtol': 'text_to_uint', 'strtoul': 'text_to_uint'}
+# Banned in src/ too: they skip blanks, take signs and hide overflow; or answer by the locale, which
+# is another one in the next process.
+BANNED_IN_SOURCE = {'strtol': 'text_to_uint', 'strtoul': 'text_to_uint'} | {
+    name: 'strchr or ranges of ASCII' for name in (
+        'isalnum', 'isalpha', 'isblank', 'iscntrl', 'isdigit', 'isgraph', 'islower', 'isprint',
+        'ispunct', 'isspace', 'isupper', 'isxdigit', 'tolower', 'toupper',
+        'strcoll')}
 # A library writes nothing to the terminal, and takes memory from its client's allocator.
 STDIO = ['printf', 'vprintf', 'fprintf', 'puts', 'fputs', 'putchar', 'perror']
 HEAP = ['malloc', 'calloc', 'realloc', 'free', 'strdup', 'strndup']
@@ -426,6 +431,9 @@ PLANTED = [
      HEAD_LINE + '/* up */\n#include "engine/engine.h"\n', 'sim/server/up.c:3'),
     ('banned_functions_are_absent', 'src/cli/copies.c',
      HEAD_LINE + '/* c */\nvoid f(char *a) { strcpy (a, "b"); }\n', 'src/cli/copies.c:3'),
+    ('banned_functions_are_absent', 'src/cli/letters.c',
+     HEAD_LINE + '/* l */\nint f(char a) { return isalnum((unsigned char)a); }\n',
+     'src/cli/letters.c:3'),
     ('banned_functions_are_absent', 'src/engine/grabs.c',
      HEAD_LINE + '/* g */\nvoid *f(void) { return malloc(1); }\n', 'src/engine/grabs.c:3'),
     ('banned_functions_are_absent', 'src/drive/talks.c',

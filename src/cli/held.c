@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/held.c - DIBS_HOLD_HELD, the list of locks that the wrappers around a process hold. */
+/* cli/held.c - DIBS_HELD, the list of locks that the wrappers around a process hold. */
 #include "cli/held.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,9 @@
 
 #include "base/fence.h"
 #include "base/hash_tag.h"
+
+/* In each locale: the command inside may have another one. */
+#define UNESCAPED "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._:/@"
 
 /* The name with everything escaped that the list gives a meaning to. `{x}` stands there as `x`:
  * where these are two locks, in another dialect, their holders differ. */
@@ -24,7 +26,7 @@ static char *escape(const char *name)
   if (result == NULL)
     return NULL;
   for (const char *at = spelled, *end = at + size; at < end; at++) {
-    if (isalnum((unsigned char)*at) || strchr("-._:/@", *at) != NULL)
+    if (strchr(UNESCAPED, *at) != NULL)
       *to++ = *at;
     else
       to += snprintf(to, 4, "%%%02X", (unsigned)(unsigned char)*at);
