@@ -49,9 +49,18 @@ static bool wants_terminal_at_once(const child *c)
 typedef struct becoming {
   const child_plan *plan;
   const child *c;
-  bool gets_terminal;
+  bool gets_terminal, asks_for_terminal;
   int failure_pipe;
 } becoming;
+
+/* From the foreground we hand the terminal over when a read stops the command. A caller that is no
+ * job of its own, as what bash runs in $(...), has the stop ignored: then the read would fail. */
+static void stop_at_read(void)
+{
+  const struct sigaction usual = { .sa_handler = SIG_DFL };
+
+  sigaction(SIGTTIN, &usual, NULL);
+}
 
 /* In the child. Only async-signal-safe calls; execvpe() of glibc and musl allocates
  * nothing. Writes errno to the pipe, which exec closes. */
@@ -68,6 +77,8 @@ static void become_command(const void *data, pid_t parent)
     setpgid(0, 0);
   if (b->gets_terminal)
     tcsetpgrp(b->c->terminal, getpid());
+  if (b->asks_for_terminal)
+    stop_at_read();
   if (plan->output >= 0)
     dup2(plan->output, STDOUT_FILENO);
   if (plan->error >= 0)
@@ -182,6 +193,7 @@ int child_start(child *c, const child_plan *plan, bool *ret_is_exec)
   if (c->has_group)
     c->terminal = terminal_open();
   b.gets_terminal = wants_terminal_at_once(c);
+  b.asks_for_terminal = is_ours_now(c) && !b.gets_terminal;
   b.failure_pipe = failure_pipe[1];
 
   error = start_guardian(c, plan, &b);

@@ -189,6 +189,18 @@ def _shell_says_stopped(terminal):
     return 'Stopped' in terminal.seen
 
 
+def a_command_whose_output_bash_takes_may_read_the_terminal():
+    """Bash ignores SIGTTIN there, with which a read from the background fails."""
+    terminal = _shell()
+    terminal.type('text=$("$DIBS" run tty -- sh -c \'read line </dev/tty; echo "got $line"\'); '
+                  'echo "<$text>"\n')
+    until_held('tty')
+    terminal.type('hello\n')
+    terminal.expect('<got hello>')
+    terminal.type('exit\n')
+    terminal.end()
+
+
 def a_command_in_the_background_gets_the_terminal_only_after_fg():
     terminal = _shell()
     terminal.type('"$DIBS" run tty -- sh -c \'read line; echo "got $line"\' &\n')
