@@ -33,7 +33,7 @@ struct wait_view {
 
   pthread_mutex_t lock; /* over what follows */
   pthread_cond_t changed;
-  bool is_silent;
+  bool is_silent, has_ended;
   bool has_shown;
 
   char shown_lease[96]; /* of the thread: what the last line was about */
@@ -193,8 +193,8 @@ static void show_fault(wait_view *v, dibs_status status)
 
 /* ---- the thread ---- */
 
-/* Sleeps for `ms`, or until silenced; false when silenced. Lock v->lock. */
-static bool sleep_ms(wait_view *v, int64_t ms)
+/* Sleeps for `ms`, or until `what` of this view; returns that. Lock v->lock. */
+static bool sleep_until(wait_view *v, const bool *what, int64_t ms)
 {
   struct timespec until;
 
@@ -205,11 +205,11 @@ static bool sleep_ms(wait_view *v, int64_t ms)
     until.tv_sec++;
     until.tv_nsec -= 1000000000;
   }
-  while (!v->is_silent) {
+  while (!*what) {
     if (pthread_cond_timedwait(&v->changed, &v->lock, &until) != 0)
       break;
   }
-  return !v->is_silent;
+  return *what;
 }
 
 /* What keeps us waiting: of several names, the first that we queue for, else the first that
@@ -261,8 +261,10 @@ static void *watch(void *data)
         show_fault(v, status);
     }
     dibs_inspection_free(inspection);
-    goes_on = sleep_ms(v, SHOW_EVERY_MS);
+    goes_on = !sleep_until(v, &v->is_silent, SHOW_EVERY_MS);
   }
+  v->has_ended = true;
+  pthread_cond_signal(&v->changed);
   pthread_mutex_unlock(&v->lock);
   return NULL;
 }
@@ -311,19 +313,17 @@ bool wait_view_silence(wait_view *v)
 
 bool wait_view_end(wait_view *v)
 {
-  struct timespec until;
+  bool has_ended;
 
   if (v == NULL)
     return true;
   wait_view_silence(v);
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += END_PATIENCE_MS * 1000000L;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_sec++;
-    until.tv_nsec -= 1000000000;
-  }
-  if (pthread_timedjoin_np(v->thread, NULL, &until) != 0)
+  pthread_mutex_lock(&v->lock);
+  has_ended = sleep_until(v, &v->has_ended, END_PATIENCE_MS);
+  pthread_mutex_unlock(&v->lock);
+  if (!has_ended)
     return false;
+  pthread_join(v->thread, NULL);
   pthread_cond_destroy(&v->changed);
   pthread_mutex_destroy(&v->lock);
   free(v);

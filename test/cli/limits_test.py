@@ -3,7 +3,9 @@
 """Every subcommand that asks a server ends at its limit, with a server that is stopped: those that
 wait at -w, all others at --connect-timeout. Only for ./check --all; what is late here is late by
 seconds: the limit that a command would use instead is far longer."""
+import os
 import re
+import struct
 import threading
 
 from harness import *  # noqa
@@ -131,6 +133,23 @@ def commands_end_at_their_limit_when_the_server_falls_silent_while_they_wait():
             late.append('%s: %r' % (process.args, done))
             ends = time.monotonic() + LATE
     assert not late, '\n'.join(late)
+    proxy.stop()
+    end_holder(held)
+
+
+def a_wall_clock_that_is_set_while_a_wait_ends_makes_it_no_longer():
+    """The view of the wait has a request without a reply then, which may last for the hour."""
+    path = temporary_file()
+    with open(path, 'wb') as file:
+        file.write(struct.pack('qq', 86400000, 0))        # struct clock_shim: a day ahead
+    proxy = Proxy(harness.server)
+    held = holder('q', '-t', '60s')
+    process = start('run', '--progress', 'plain', '-w', '3s', 'q', '--', 'true',
+                    env={'DIBS_URL': proxy.url + '?connect_timeout=1h',
+                         'LD_PRELOAD': os.environ['CLOCK_SHIM'], 'DIBS_TEST_CLOCK': path})
+    contains(process.stderr.readline(), 'waiting for q')
+    proxy.hole()
+    finish(process)
     proxy.stop()
     end_holder(held)
 
