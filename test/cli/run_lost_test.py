@@ -682,7 +682,7 @@ def the_guardian_is_not_found_by_the_name_of_the_command():
 
 def the_guardian_gets_no_order_before_something_is_new():
     """It was started with its first one. When it is woken it reads, which the kernel counts."""
-    process = holder('woken')
+    process = holder('woken', '-t', '10m')
     guardian = guardians(process.pid)[1]
     contains(read('/proc/%d/io' % guardian), 'syscr: 0\n')
     end_holder(process)
