@@ -250,6 +250,8 @@ static lease_state ask_granted(lease *l, const call *c, const acquire_answer *a,
     if (instant_since(end, now).ns < length.ns / 4)
       return hold_confirm(l, &a->lease);
   }
+  if (!a->is_short)
+    hold_expects_others(l);
   next = hold_granted(l, &a->lease, end, c->ttl, 0, again, sent_at, now);
   /* Of several copies, each may say something else of lingering. */
   l->term.is_as_granted = a->is_short && l->ask.sendings == 1;

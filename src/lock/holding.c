@@ -55,6 +55,12 @@ void hold_count_waiters(lease *l, uint64_t waiters)
   l->term.waiters_elsewhere = waiters == 0 && l->term.was_wanted ? 1 : waiters;
 }
 
+void hold_expects_others(lease *l)
+{
+  if (l->kind == LEASE_MUTEX && !l->ask.offers_idle)
+    l->term.was_wanted = true;
+}
+
 lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span ttl,
                          uint64_t waiters, bool confirm, instant since, instant now)
 {

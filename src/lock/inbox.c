@@ -71,6 +71,7 @@ static lease_state message_grant(lease *l, const inbox_message *m, instant now)
      * under contention would be renewals. A fixed lease gets its full length now or never. */
     bool is_old = instant_since(now, since).ns >= ttl.ns / 4;
 
+    hold_expects_others(l);
     return hold_granted(l, &m->lease, end, ttl, m->waiters,
                         is_old || wish_of(&l->claims)->is_fixed, since, now);
   }

@@ -55,7 +55,8 @@ typedef struct lease_term {
   bool must_confirm : 1;         /* one renewal now, also for a fixed lease */
   bool is_reported_broken : 1;   /* by a message: the next renewal confirms or denies it */
   bool is_let_go : 1;            /* if it has ended: by its token, as a message or a reply says */
-  bool was_wanted : 1;           /* by a message, since the last renewal was sent */
+  bool was_wanted : 1;           /* since the last renewal was sent: by a message, or as it came
+                                  * from a queue */
   bool raise_was_sent;
   bool end_is_early;             /* RELEASING: not before `poll`, a holder may still trust it */
   bool is_as_granted;            /* the server stores what the ask wrote, as far as is known */

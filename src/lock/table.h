@@ -412,6 +412,9 @@ lease_state hold_confirm(lease *l, const lease_id *id);
 /* Of its lease: the next grants are above it. */
 void hold_remember_token(lease *l, instant now);
 void hold_count_waiters(lease *l, uint64_t waiters);       /* elsewhere, as a reply says */
+/* The server granted it from a queue. Until it is renewed, no message comes for the next waiter,
+ * unless it lingers: lua/native/shared/contend.lua. So it counts as wanted. */
+void hold_expects_others(lease *l);
 void hold_check(lease *l);                /* renews now, also a fixed lease: it may be lost */
 lease_state hold_polls(lease *l, instant now);
 lease_state hold_forget(lease *l);        /* the lease continues without this client */

@@ -270,6 +270,8 @@ static acquire_answer wait_or_get(struct model *m, int64_t now, int who,
 {
   bool is_deaf = !c->polls && !m->hears[who] && (m->has_queue || !is_free);
   bool had_queue = m->has_queue, was_granted = false;
+  bool is_expected = had_queue && !m->entry[who].is_there && m->renewals == 0 &&
+                     (m->flags & LINGERS) == 0;
   acquire_answer a;
 
   if (!is_deaf && (had_queue || !is_free))
@@ -290,7 +292,7 @@ static acquire_answer wait_or_get(struct model *m, int64_t now, int who,
   a = is_held_back ? era_held_back(&m->era, now, ACQUIRE_WAITING)
                    : answer(m, now, ACQUIRE_WAITING);
   a.rank = m->entry[who].index - m->head;
-  if (!was_granted && a.rank == 0 && !is_held_back)
+  if (!was_granted && a.rank == 0 && !is_held_back && !is_expected)
     want(m);
   return a;
 }

@@ -50,6 +50,55 @@ TEST(only_the_first_waiter_asks_the_holder)
   assert_string_equal(world_messages(w, ANNA), "");
 }
 
+static lease_id handed_over_to_bert(bool lingers)
+{
+  acquire_answer held = world_acquire(w, ANNA, 1);
+  acquire_call c = world_call(w, 5);
+  acquire_answer a;
+
+  c.lingers = lingers;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_WAITING);
+  assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_DONE);
+  a = world_acquire(w, BERT, 5);
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  world_messages(w, ANNA);
+  world_messages(w, BERT);
+  return a.lease;
+}
+
+/* Its holder expects others anyway: a message for each hand-over, not two. */
+TEST(a_lease_that_was_handed_over_is_requested_when_the_waiter_polls_or_after_a_renewal)
+{
+  lease_id lease;
+
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  lease = handed_over_to_bert(false);
+  assert_int_equal(world_acquire(w, CARL, 1).rank, 0);
+  assert_string_equal(world_messages(w, BERT), "");
+  assert_int_equal(world_acquire(w, CARL, 1).rank, 0);
+  assert_string_equal(world_messages(w, BERT), message_of("want %s orders\n", &lease));
+  assert_int_equal(world_cancel(w, CARL, 1, 0), 0);
+  (void)world_renew(w, BERT, &lease, 30000);
+  assert_int_equal(world_acquire(w, DORA, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
+  world_listen(w, DORA);
+  assert_int_equal(world_acquire(w, DORA, 1).outcome, ACQUIRE_WAITING);
+  assert_string_equal(world_messages(w, BERT), message_of("want %s orders\n", &lease));
+}
+
+TEST(a_lingering_lease_that_was_handed_over_is_requested_at_once)
+{
+  lease_id lease;
+
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  lease = handed_over_to_bert(true);
+  assert_int_equal(world_acquire(w, CARL, 1).rank, 0);
+  assert_string_equal(world_messages(w, BERT), message_of("want %s orders\n", &lease));
+}
+
 TEST(a_waiter_without_an_inbox_is_deaf_and_not_queued)
 {
   acquire_answer held = world_acquire(w, ANNA, 1);

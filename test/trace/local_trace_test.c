@@ -320,6 +320,43 @@ TEST(with_waiters_elsewhere_at_most_sixteen_in_a_row)
   expect_sixteen_in_a_row(p);
 }
 
+static struct peer *handed_over(void)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+/* The server says nothing of the next one that comes: script/queue, handed over. */
+TEST(a_lease_that_was_handed_over_passes_as_if_others_waited)
+{
+  expect_sixteen_in_a_row(handed_over());
+}
+
+TEST(until_it_is_renewed_and_nobody_waits)
+{
+  struct peer *p = handed_over();
+
+  peer_advance_to_command(p);
+  peer_serve(p, "renew " A ":1:60", "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  for (int i = 0; i < 40; i++) {
+    peer_release(p, "a");
+    peer_expect_told(p, "released a DIBS_OK");
+    peer_expect_told(p, "granted b");
+    peer_lock(p, "a", (struct wish){ 0 });
+    peer_release(p, "b");
+    peer_expect_told(p, "released b DIBS_OK");
+    peer_expect_told(p, "granted a");
+    peer_lock(p, "b", (struct wish){ 0 });
+  }
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 /* The message comes by another connection than the reply, which is older. */
 TEST(a_reply_from_before_a_want_does_not_deny_it)
 {

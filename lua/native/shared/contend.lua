@@ -54,6 +54,9 @@ if is_quiet then
   is_free = false
 end
 
+-- A lease with a queue was handed over, or turned into a hash by a waiter that sent `want` then.
+-- So its owner expects others until it renews: the next one at the head need not send one.
+local is_expected = queue and not mine and lease.renewals == '0' and lease.flags % 2 == 0
 local is_deaf = waits and not polls and (queue or not is_free) and not listens(me.client)
 if waits and not is_deaf and (queue or not is_free) then
   --@may_return enqueue
@@ -87,7 +90,7 @@ elseif not waits then
 else
   if not was_granted then
     --@include trim
-    if queue.mine == queue.head and not is_quiet then
+    if queue.mine == queue.head and not is_quiet and not is_expected then
       tell_owner()
     end
   end

@@ -7,8 +7,8 @@
 local stored, head, next = fields[1], tonumber(fields[2]), tonumber(fields[3])
 local floor, nonce, give_up, watched, prefix, name = string.match(ARGV[2],
   '^%d+ %d+ (%d+) %d+ w(%d*) (%d+) (%S+) %d+ ([^%s{]+) (.*)$')
-local id, owner, granted, ahead, length, renewals = string.match(stored,
-  '^(([^:= ]+):%d+:(%d+)) (%-?%d+) (%d+) (%d+) %d$')
+local id, owner, granted, ahead, length, renewals, flags = string.match(stored,
+  '^(([^:= ]+):%d+:(%d+)) (%-?%d+) (%d+) (%d+) (%d)$')
 if id and nonce and head and next and head <= next and owner ~= client and watched ~= id then
   local left, first_give_up = granted + ahead * 1000 - now, '0'
   if head < next then
@@ -29,7 +29,7 @@ if id and nonce and head and next and head <= next and owner ~= client and watch
       if redis.call('PTTL', key) < kept then
         redis.call('PEXPIRE', key, kept)
       end
-      if head == next then
+      if head == next and (renewals ~= '0' or flags % 2 == 1) then    -- as in contend.lua
         redis.pcall('PUBLISH', inboxes .. string.sub(owner, 1, 22), 'want ' .. id .. ' ' .. name)
       end
       left = math.floor(left / 1000)
