@@ -111,14 +111,16 @@ static uint64_t read_number(raw *r)
   return strtoull(line + 1, NULL, 10);
 }
 
-/* The answer to an acquire: `$16`, and the digits. */
+/* The answer to an acquire: a number, or `$16` and its digits. */
 static uint64_t read_token(raw *r)
 {
   const char *line = read_line(r);
 
-  if (line[0] != '$')
+  if (line[0] == '$')
+    return strtoull(read_line(r), NULL, 10);
+  if (line[0] != ':')
     bench_die("the server answers %s", line);
-  return strtoull(read_line(r), NULL, 10);
+  return strtoull(line + 1, NULL, 10);
 }
 
 static void expect_done(raw *r)

@@ -120,7 +120,8 @@ typedef struct dibs_lock_options {
                                  the lease, idle, for this time or until another client
                                  requests it; taking it again then needs no server. A lease
                                  that others requested twice in a row before it was taken
-                                 again lingers after each fourth grant only, until it is.
+                                 again pauses for three grants, then for twice as many each
+                                 time, up to 96, until it is taken again while it lingers.
                                  0: no lingering; DIBS_LINGER_AUTO: if it pays. Since 0.2 */
   int32_t min_replicas;       /* exclusive locks: replicas that must have the grant before
                                  this call returns; 0: none; DIBS_REPLICAS_MAJORITY.

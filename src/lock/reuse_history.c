@@ -8,6 +8,7 @@
 #define SOON SPAN_MS(1000)
 #define TIMES_TAKEN 3
 #define TIMES_REVOKED 2
+#define DOUBLINGS 5             /* of the pause: up to 96 grants */
 
 static reuse_record *reuse_record_of(reuse_history *h, const void *name, size_t size)
 {
@@ -44,12 +45,12 @@ void reuse_revoked(reuse_history *h, const void *name, size_t size)
 {
   reuse_record *one = reuse_record_of(h, name, size);
 
-  if (one->revoked < TIMES_REVOKED)
+  if (one->revoked < TIMES_REVOKED + DOUBLINGS)
     one->revoked++;
   if (one->revoked < TIMES_REVOKED)
     return;
   one->taken = 0;
-  one->pause = TIMES_TAKEN;
+  one->pause = TIMES_TAKEN << (one->revoked - TIMES_REVOKED);
 }
 
 void reuse_paid(reuse_history *h, const void *name, size_t size)
