@@ -37,6 +37,7 @@ static const ask asks[] = {
   { .has_floor = true, .floor = 1, .ahead_us = 2, .end = " 30000 30000 0 0" },
   { .ttl_ms = 900000, .end = " 900000 900000 0 0" },
   { .ttl_ms = 900001, .end = " 900001 900001 0 0", .kept_ms = 3600004 },
+  { .ttl_ms = 1000000, .end = " 1000000 1000000 0 0", .kept_ms = 4000000 },
 };
 
 static void ask_once(const ask *k, uint64_t number)
@@ -93,7 +94,7 @@ TEST(the_bounds_are_exact_after_a_grant_of_another_client)
   ask_all(CARL);
 }
 
-/* The token is above that of the last grant, whoever had it. */
+/* The new token is above the last one, also if another client had that. */
 TEST(a_last_grant_of_the_same_instant_is_gone_on_from)
 {
   static const int owners[] = { ANNA, BERT, CARL };
@@ -124,6 +125,19 @@ TEST(a_copy_of_an_ended_ask_has_another_number_of_digits)
   assert_int_equal(world_cancel(w, ANNA, 1234567890123456, 0), 0);
   assert_int_equal(world_acquire(w, ANNA, 9).outcome, ACQUIRE_ENDED);
   ask_once(&asks[0], 1234567890123457);
+}
+
+/* It is as long as the ask's own memory with T, and in order before it. */
+TEST(a_lease_of_another_client_is_not_taken_for_a_last_grant)
+{
+  char stored[160];
+
+  world_set_time(w, NOW);
+  (void)snprintf(stored, sizeof(stored), "0000000000000000000000:1:%lld 30000 30000 0 0",
+                 (long long)NOW - 1);
+  test_server_command(world_server(w), "SET " WORLD_KEY " %s PX 3555000", stored);
+  assert_int_equal(world_try(w, ANNA, 1000000000000000).outcome, ACQUIRE_BUSY);
+  assert_string_equal(test_server_command(world_server(w), "GET " WORLD_KEY), stored);
 }
 
 /* A clock of the year 2001 or before has fewer digits. */
