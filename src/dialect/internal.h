@@ -23,6 +23,9 @@ bool uint_read(const char *bytes, size_t size, uint64_t *ret_value);
 /* The limit of scripts (2^53 us: the year 2255), so that fences stay below 2^63. */
 #define TOKEN_MAX 9007199254740992
 
+/* The last `count` digits, with leading zeros; at most 20. */
+void uint_write_padded(uint64_t value, size_t count, text *out);
+
 /* The nonce of an ask, always 20 digits. */
 #define NONCE_DIGITS 20
 void nonce_write(uint64_t nonce, text *out);

@@ -47,13 +47,18 @@ bool uint_read(const char *bytes, size_t size, uint64_t *ret_value)
   return text_to_uint(bytes, size, ret_value);
 }
 
+void uint_write_padded(uint64_t value, size_t count, text *out)
+{
+  char digits[UINT_DIGITS];
+
+  for (size_t i = count; i > 0; i--, value /= 10)
+    digits[i - 1] = (char)('0' + value % 10);
+  text_add_bytes(out, digits, count);
+}
+
 void nonce_write(uint64_t nonce, text *out)
 {
-  char digits[NONCE_DIGITS];
-
-  for (size_t i = NONCE_DIGITS; i > 0; i--, nonce /= 10)
-    digits[i - 1] = (char)('0' + nonce % 10);
-  text_add_bytes(out, digits, sizeof(digits));
+  uint_write_padded(nonce, NONCE_DIGITS, out);
 }
 
 bool nonce_read(const char *bytes, size_t size, uint64_t *ret_nonce)

@@ -45,22 +45,22 @@ static bool read_taken(const resp_reply *r, acquire_answer *a)
   return true;
 }
 
-/* The short form: the token is the server's time. A number, or its digits: a script that has them
- * need not read them. */
-static bool is_short(const resp_node *root)
+/* The short form: the token alone, a number or its digits. */
+static bool read_short(const resp_node *root, uint64_t *ret_token)
 {
-  return root->kind == RESP_INTEGER || root->kind == RESP_STRING;
+  if (root->kind != RESP_INTEGER)
+    return root->kind == RESP_STRING && uint_read(root->bytes, root->size, ret_token);
+  *ret_token = (uint64_t)root->integer;
+  return root->integer > 0;
 }
 
-static bool read_granted_now(const protocol *n, uint64_t ask, int64_t ttl_ms,
-                             const resp_node *root, acquire_answer *ret)
+/* Granted at the server's time, which is the token. */
+static bool read_granted_now(const protocol *n, uint64_t ask, int64_t ttl_ms, uint64_t token,
+                             acquire_answer *ret)
 {
   acquire_answer a = { .outcome = ACQUIRE_GRANTED, .remaining_ms = ttl_ms, .lease_ms = ttl_ms,
                        .is_short = true };
-  uint64_t token = root->kind == RESP_INTEGER && root->integer > 0 ? (uint64_t)root->integer : 0;
 
-  if (root->kind == RESP_STRING && !uint_read(root->bytes, root->size, &token))
-    return false;
   if (!own_lease(n, ask, token, &a.lease))
     return false;
   a.server_us = (int64_t)token;
@@ -73,11 +73,12 @@ bool native_acquire_answer(const protocol *n, uint64_t ask, int64_t ttl_ms,
 {
   acquire_answer a = { .rank = 0 };
   const resp_node *root = resp_root(r);
+  uint64_t token;
   int64_t outcome;
   bool is_good;
 
-  if (is_short(root))
-    return read_granted_now(n, ask, ttl_ms, root, ret);
+  if (read_short(root, &token))
+    return read_granted_now(n, ask, ttl_ms, token, ret);
   if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us) || !is_time(a.server_us))
     return false;
   if (outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_LATE)

@@ -11,18 +11,8 @@
 
 #define SHORT_TTL_MS 900000       /* kept for an hour, without a calculation by the script */
 #define DOUBT_US 250000
-
-/* A time as text that is compared: in 16 digits, as TIME has them until the year 2286. */
-static void add_digits(text *t, uint64_t us)
-{
-  static const char zeros[] = "0000000000000000";
-  char digits[UINT_DIGITS];
-  size_t count = uint_digits(digits, us);
-
-  if (count < sizeof(zeros) - 1)
-    text_add_bytes(t, zeros, sizeof(zeros) - 1 - count);
-  text_add_bytes(t, digits, count);
-}
+#define TIME_DIGITS 16           /* of times that are compared as text. Clocks after
+                                   2255 have no tokens: TOKEN_MAX */
 
 /* The times between which lua/native/acquire.lua grants without reading a number. */
 static uint64_t plain_after(const acquire_call *c)
@@ -66,7 +56,7 @@ bool native_acquire(const protocol *n, request *out, const acquire_call *c)
   text_add(&own, ":");
   text_add_uint(&own, c->ask);
   text_add(&own, ":");
-  add_digits(&wish, plain_after(c));
+  uint_write_padded(plain_after(c), TIME_DIGITS, &wish);
   text_add(&wish, " ");
   add_time(&wish, c->until_us);
   text_add_uint(&wish, c->min_token);
@@ -75,7 +65,7 @@ bool native_acquire(const protocol *n, request *out, const acquire_call *c)
   add_mode(&wish, c->waits, c->polls, c->nonce);
   add_watching(&wish, c->give_up_us, c->watched, c->watched_renewals);
   add_place(n, &wish, c->name, c->name_size);
-  add_digits(&before, plain_before(c));
+  uint_write_padded(plain_before(c), TIME_DIGITS, &before);
   add_string_end(&end, &(lease_string){ c->ttl_ms, c->lingers });
   begin_with_era(n, out, &script_native_acquire, c->name, c->name_size);
   put_of(out, &own);
