@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mode.h"
 #include "server.h"
 #include "stage.h"
 
@@ -420,16 +421,82 @@ TEST(a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt)
   assert_in_range(test_server_integer(world_server(w), "PTTL " WORLD_KEY), 1, 3570000);
 }
 
-TEST(a_hand_over_sets_the_retention_anew)
+#define SINCE_US INT64_C(1700000080000000)      /* the 80th second of 100 */
+#define KEPT_MS (HOUR_MS - 1000)                /* the retention, of which a second is gone */
+
+/* Anna holds the lock since SINCE_US, and Bert waits with this ttl. */
+static lease_id held_by_anna(uint64_t ask, int64_t ttl_ms)
 {
+  acquire_call c;
   acquire_answer held;
 
+  world_set_time(w, SINCE_US);
+  c = world_call(w, ask);
+  c.ttl_ms = ttl_ms;
+  held = world_acquire(w, ANNA, ask);
+  assert_int_equal(held.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_WAITING);
+  return held.lease;
+}
+
+static bool is_kept_anew(void)
+{
+  return test_server_integer(world_server(w), "PTTL %s", WORLD_KEY) > KEPT_MS;
+}
+
+/* The general pieces, which a Cluster and an era guard need, set it each time. */
+static bool is_always_anew(void)
+{
+  script_mode mode = mode_get();
+
+  return mode.tags || mode.sharded || mode.guard;
+}
+
+/* Setting it costs a command or two of the server. */
+TEST(a_hand_over_sets_the_retention_anew_once_in_100_s)
+{
+  static const struct { int64_t later_us, ttl_ms, renewed_ms; bool is_anew; } cases[] = {
+    { 19999999, 30000, 0, false }, { 20000000, 30000, 0, true },
+    { 0, 30000, 0, true }, { -1, 30000, 0, true },
+    { 1000000, 30001, 0, true }, { 1000000, 7200000, 0, true },
+    { 1000000, 30000, 30000, true }, { 1000000, 60000, 60000, true },
+  };
+
   world_listen(w, BERT);
-  held = world_acquire(w, ANNA, 1);
-  world_acquire(w, BERT, 1);
-  test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 3000");
-  world_release(w, ANNA, &held.lease);
-  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    lease_id held = held_by_anna(i + 1, cases[i].ttl_ms);
+
+    world_set_time(w, SINCE_US + cases[i].later_us);
+    if (cases[i].renewed_ms > 0)
+      world_renew(w, ANNA, &held, cases[i].renewed_ms);
+    test_server_command(world_server(w), "PEXPIRE %s %d", WORLD_KEY, KEPT_MS);
+    assert_int_equal(world_release(w, ANNA, &held).outcome, RELEASE_DONE);
+    print_message("# case %zu\n", i);
+    assert_int_equal(is_kept_anew(), cases[i].is_anew || is_always_anew());
+    test_server_command(world_server(w), "DEL " WORLD_KEY);
+  }
+}
+
+TEST(a_wait_sets_the_retention_anew_once_in_100_s)
+{
+  static const struct { int64_t later_us; bool is_renewed, is_anew; } cases[] = {
+    { 19999999, false, false }, { 20000000, false, true }, { 1000000, true, true },
+  };
+
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    lease_id held = held_by_anna(i + 1, 30000);
+
+    world_set_time(w, SINCE_US + cases[i].later_us);
+    if (cases[i].is_renewed)
+      world_renew(w, ANNA, &held, 30000);
+    test_server_command(world_server(w), "PEXPIRE %s %d", WORLD_KEY, KEPT_MS);
+    assert_int_equal(world_acquire(w, CARL, i + 1).rank, 1);
+    print_message("# case %zu\n", i);
+    assert_int_equal(is_kept_anew(), cases[i].is_anew || is_always_anew());
+    test_server_command(world_server(w), "DEL " WORLD_KEY);
+  }
 }
 
 RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)
