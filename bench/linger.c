@@ -174,8 +174,8 @@ static double turns_us(bool lingers, int own, int turns)
   process first = start(lingers), second = start(lingers);
   double started;
 
-  for (int i = 0; i < 20; i++) {
-    play(&first, 1);
+  for (int i = 0; i < 20; i++) {            /* what a client learns of a lock's use, it knows */
+    play(&first, own);
     play(&second, 1);
   }
   started = bench_now();
@@ -191,7 +191,7 @@ static double turns_us(bool lingers, int own, int turns)
 
 static void take_turns(int own, double target, bool at_least)
 {
-  int rounds = bench_rounds(5), turns = bench.is_smoke ? 5 : 2000 / own;
+  int rounds = bench_rounds(5), turns = bench.is_smoke ? 5 : own == 1 ? 2000 : 200;
   double with[ROUNDS_MAX], without[ROUNDS_MAX];
   double a, b;
 

@@ -38,15 +38,17 @@ local client, number = own:match('^=([^:]+):(%d+):$')
 local now = time[1] * 1000000 + time[2]
 local fields = not value and not KEYS[2] and redis.pcall('HMGET', key, 's', 'h', 'n',
   'c' .. client)
+local stored = value
 if fields and is_plain and not fields.err then
-  if not fields[1] then
-    -- Absent: granted by the command that shows that it is.
-    if redis.call('SET', key, own:sub(2) .. digits .. ARGV[4], 'PX', '3600000', 'NX') then
-      return digits
-    end
-  elseif not fields[4] and not ARGV[5] then
-    --@may_return wait_behind
+  -- Absent: granted by the command that shows that it is.
+  if not fields[1] and
+    redis.call('SET', key, own:sub(2) .. digits .. ARGV[4], 'PX', '3600000', 'NX') then
+    return digits
   end
+  stored = not fields[4] and fields[1]
+end
+if stored and is_plain and not ARGV[5] then
+  --@may_return wait_behind
 end
 local until_us, floor_text, expected, wish = ARGV[2]:match('^%d+ (%d+) (%d+) (%d+) (.*)$')
 local ttl_text, lingers = ARGV[4]:match('^ (%d+) %d+ 0 (%d)$')

@@ -1,20 +1,18 @@
 -- SPDX-License-Identifier: MIT
--- The common hand-off, as end_lease() and grant_next() do it but straight on: the
--- lease is as stored, the first of the queue is a live waiter with an inbox, the prefix has no
--- mark of a cluster or an era guard, and TIME is above all tokens, all in 16 digits, as times
--- have since 2001. In every other case nothing is done, and the general pieces follow. A time
--- is compared as text, and a count formatted by `%d`: both cost a third of what a number does.
-local fields = redis.pcall('HMGET', key, 's', 'h', 'n')
-local stored, head, next = fields[1], tonumber(fields[2]), tonumber(fields[3])
+-- The common hand-off, as end_lease() and grant_next() do it but straight on: the lease is the
+-- stored one, `fields` are those of its hash, the first of the queue is a live waiter with an
+-- inbox, the prefix has no mark of a cluster or an era guard, and TIME is above all tokens, all
+-- in 16 digits, as times have since 2001. In every other case nothing is done, and the general
+-- pieces follow. A time is compared as text, and a count formatted by `%d`: both cost a third of
+-- what a number does.
+local head, next = tonumber(fields[2]), tonumber(fields[3])
 local last = string.match(ARGV[1], '^:(%d+)$', -17)
-if stored and last and string.find(stored, ARGV[1], 1, true) == 1 and head and next and
-  head < next and not string.find(prefix, '{', 1, true) then
-  local ahead, length = string.match(stored, '^ (%-?%d+) (%d+) %d+ %d$', #ARGV[1] + 1)
+if last and head and next and head < next and not string.find(prefix, '{', 1, true) then
   local place = 'w' .. fields[2]
   local client, ask, ttl, flags, give_up, queued, floor = string.match(
     redis.call('HGET', key, place) or '', '^(%S+) (%d+) (%d+) x([01]) 1 (%d+) (%d+) (%d+)$')
   local digits = #time[2] == 6 and time[1] .. time[2] or string.format('%.0f', now)
-  if ahead and client and last < digits and
+  if client and last < digits and
     (floor == '0' or #floor == 16 and floor < digits) and
     (give_up == '0' or #give_up == 16 and digits <= give_up) then
     local inbox = prefix .. ':inbox:' .. string.sub(client, 1, 22)

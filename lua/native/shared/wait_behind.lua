@@ -1,10 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- The common wait, as contend.lua and enqueue.lua do it but straight on: another client holds
--- the lease and its deadline is not over, `fields` are of a queue without an entry of the
--- caller, TIME is within its bounds, it has an inbox and none of the rarer wishes, and the first
--- of the queue, if there is one, is alive. In every other case nothing is done, and the general
--- pieces follow. Numbers as text: hand_over.lua.
-local stored, head, next = fields[1], tonumber(fields[2]), tonumber(fields[3])
+-- the lease and its deadline is not over, `stored` is a string or of a queue without an entry of
+-- the caller, TIME is within its bounds, it has an inbox and none of the rarer wishes, and the
+-- first of the queue, if there is one, is alive. In every other case nothing is done, and the
+-- general pieces follow. Numbers as text: hand_over.lua.
+local first, place = '1', '1'
+if fields then
+  first, place = fields[2], fields[3]
+end
+local head, next = tonumber(first), tonumber(place)
 local floor, nonce, give_up, watched, prefix, name = string.match(ARGV[2],
   '^%d+ %d+ (%d+) %d+ w(%d*) (%d+) (%S+) %d+ ([^%s{]+) (.*)$')
 local id, owner, granted, ahead, length, renewals, flags = string.match(stored,
@@ -12,29 +16,32 @@ local id, owner, granted, ahead, length, renewals, flags = string.match(stored,
 if id and nonce and head and next and head <= next and owner ~= client and watched ~= id then
   local left, first_give_up = granted + ahead * 1000 - now, '0'
   if head < next then
-    first_give_up = string.match(redis.call('HGET', key, 'w' .. fields[2]) or '',
+    first_give_up = string.match(redis.call('HGET', key, 'w' .. first) or '',
       '^%S+ %d+ %d+ x%d 1 (%d+) %d+ %d+$')
   end
   local inboxes = prefix .. ':inbox:'
-  if left >= -1000000 and first_give_up and string.find(fields[3], '^[1-9]%d*$') and
+  if left >= -1000000 and first_give_up and string.find(place, '^[1-9]%d*$') and
     (first_give_up == '0' or #first_give_up == 16 and digits <= first_give_up) then
     local count = redis.pcall('PUBSUB', 'NUMSUB', inboxes .. client)[2]
     if not count or count > 0 then
       local ttl, lingers = string.match(ARGV[4], '^ (%d+) %d+ 0 (%d)$')
-      redis.call('HSET', key, 'n', string.format('%d', next + 1), 'w' .. fields[3], client ..
-        ' ' .. number .. ' ' .. ttl .. ' x' .. lingers .. ' 1 ' .. give_up .. ' ' .. digits ..
-        nonce .. ' ' .. floor, 'c' .. client, fields[3])
-      -- The lease was granted by TIME in this 100 s: with the retention.
+      local entry = client .. ' ' .. number .. ' ' .. ttl .. ' x' .. lingers .. ' 1 ' ..
+        give_up .. ' ' .. digits .. nonce .. ' ' .. floor
+      -- A lease that was granted by TIME in this 100 s has the retention.
       local is_recent = ahead == length and #granted == 16 and
         string.sub(granted, 1, 8) == string.sub(digits, 1, 8)
       length = length + 0
-      if not is_recent then
-        local kept = length <= 900000 and 3600000 or 4 * length
-        if redis.call('PTTL', key) < kept then
+      local kept = length <= 900000 and 3600000 or 4 * length
+      if value then
+        --@may_return inflate
+      else
+        redis.call('HSET', key, 'n', string.format('%d', next + 1), 'w' .. place, entry,
+          'c' .. client, place)
+        if not is_recent and redis.call('PTTL', key) < kept then
           redis.call('PEXPIRE', key, kept)
         end
       end
-      if head == next and (renewals ~= '0' or flags % 2 == 1) then    -- as in contend.lua
+      if head == next and (value or renewals ~= '0' or flags % 2 == 1) then   -- as in contend.lua
         redis.pcall('PUBLISH', inboxes .. string.sub(owner, 1, 22), 'want ' .. id .. ' ' .. name)
       end
       left = math.floor(left / 1000)
