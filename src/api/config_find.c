@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "base/errno_text.h"
+#include "base/first_line.h"
 
 #define FILE_BYTES_MAX 65536
 #define PATH_BYTES_MAX 4096
@@ -86,6 +87,7 @@ dibs_status config_file_read(const memory *m, const char *path, char **ret_bytes
 static dibs_status first_line_read(const memory *m, const char *path, char **ret_password,
                                    text *why)
 {
+  const char *reason;
   char *bytes;
   size_t size;
   bool is_missing;
@@ -93,9 +95,9 @@ static dibs_status first_line_read(const memory *m, const char *path, char **ret
 
   if (status != DIBS_OK)
     return status;
-  bytes[strcspn(bytes, "\r\n")] = 0;
-  if (bytes[0] == 0)
-    status = file_fault(path, "its first line is empty", why);
+  reason = first_line_end(bytes, size);
+  if (reason != NULL)
+    status = file_fault(path, reason, why);
   else
     *ret_password = mem_copy_text(m, bytes);
   mem_wipe(bytes, size);

@@ -13,6 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/first_line.h"
 #include "cli/clock.h"
 #include "cli/message.h"
 #include "cli/signals.h"
@@ -21,8 +22,8 @@
 #define PASS_PIPE_MS 10000
 
 /* `line` has room for `size` bytes. Waits for a pipe, such as <(command), at most as long as
- * a command may take to find a password. 0 or an errno. */
-static int read_line(int fd, char *line, size_t size)
+ * a command may take to find a password. NULL, or why there is none. */
+static const char *read_line(int fd, char *line, size_t size)
 {
   int64_t until = clock_ms() + PASS_PIPE_MS;
   size_t used = 0;
@@ -37,13 +38,13 @@ static int read_line(int fd, char *line, size_t size)
     if (got > 0)
       used += (size_t)got;
     else if (errno != EINTR && errno != EAGAIN)
-      return errno;
+      return strerror(errno);
     else if (errno == EAGAIN && (left <= 0 || poll(&ready, 1, (int)left) == 0))
-      return ETIMEDOUT;
+      return strerror(ETIMEDOUT);
   }
-  line[used] = '\0';
-  line[strcspn(line, "\r\n")] = '\0';
-  return 0;
+  if (used == size - 1 && memchr(line, '\n', used) == NULL)
+    return "its first line is longer than 4094 bytes";
+  return first_line_end(line, used);
 }
 
 static int pass_fault(const char *path, const char *reason)
@@ -61,7 +62,7 @@ static int read_password_file(const char *path, session *s)
   char line[PASSWORD_MAX];
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   struct stat facts;
-  int error;
+  const char *reason;
 
   if (fd < 0)
     return pass_fault(path, strerror(errno));
@@ -69,11 +70,11 @@ static int read_password_file(const char *path, session *s)
     close(fd);
     return pass_fault(path, "not a regular file or a pipe (--askpass asks on the terminal)");
   }
-  error = read_line(fd, line, sizeof(line));
+  reason = read_line(fd, line, sizeof(line));
   close(fd);
-  if (error != 0 || line[0] == '\0') {
+  if (reason != NULL) {
     explicit_bzero(line, sizeof(line));
-    return pass_fault(path, error == 0 ? "its first line is empty" : strerror(error));
+    return pass_fault(path, reason);
   }
   s->password = strdup(line);
   explicit_bzero(line, sizeof(line));

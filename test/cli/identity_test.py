@@ -733,6 +733,27 @@ def a_password_may_come_through_a_pipe_that_is_written_to():
         locked.stop()
 
 
+def a_password_file_whose_first_line_is_no_password_is_refused():
+    locked = Server('--requirepass', 'secret')
+    try:
+        for text, reason in (('secret\0more\n', 'zero byte'), ('\ufeffsecret\n', 'byte order'),
+                             ('\n', 'empty')):
+            path = _write('no-password', text)
+            config = _write('config', 'url = %s\npassword_file = %s\n' % (locked.url, path))
+            for words in (['-u', locked.url, '--pass-file', path], ['--config', config]):
+                done = dibs('who', *words, 'x')
+                equal(done.code, 78, (text, words, done))
+                contains(done.err, path)
+                contains(done.err, reason)
+        done = dibs('who', '-u', locked.url, '--pass-file', _write('long', 'x' * 5000), 'x')
+        equal(done.code, 78, done)
+        contains(done.err, 'longer than 4094 bytes')
+        path = _write('password', 'secret\r\n\0')      # what follows the line is not read
+        equal(dibs('who', '-u', locked.url, '--pass-file', path, 'x').code, 1)
+    finally:
+        locked.stop()
+
+
 try:
     tests(dict(globals()))
 finally:
