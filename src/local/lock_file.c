@@ -39,8 +39,10 @@ dibs_status local_lock_open(const char *digest, local_lock *ret_lock, dibs_error
   int fd;
 
   status = place_base(&p, error);
-  if (status == DIBS_OK)
+  if (status == DIBS_OK) {
+    p.is_of_lock_files = true;
     status = place_make(&p, error);
+  }
   if (status != DIBS_OK)
     return status;
   (void)snprintf(path, sizeof(path), "%s/locks", p.directory);

@@ -49,12 +49,18 @@ void place_in(const char *directory, place *ret_place)
   url_write(p->socket, p->url);
 }
 
+static const char *purpose(const place *p)
+{
+  return p->is_of_lock_files ? "degrade=local needs lock files" : "private server";
+}
+
 static dibs_status refuse(const place *p, dibs_error *error, const char *why)
 {
   return failure(error, DIBS_ERR_CONFIG,
-                 "private server: the directory %s %s. Set DIBS_URL to a server, or "
-                 "DIBS_LOCAL_DIR to a directory of your own",
-                 p->directory, why);
+                 "%s: the directory %s %s. Set %sDIBS_LOCAL_DIR to a directory of your own%s",
+                 purpose(p), p->directory, why,
+                 p->is_of_lock_files ? "" : "DIBS_URL to a server, or ",
+                 p->is_of_lock_files ? ", or leave degrade=local out" : "");
 }
 
 static dibs_status refuse_for_errno(const place *p, dibs_error *error, const char *what)
@@ -62,7 +68,7 @@ static dibs_status refuse_for_errno(const place *p, dibs_error *error, const cha
   char why[128];
 
   if (failure_status(errno) != DIBS_ERR_CONFIG)
-    return failure(error, failure_status(errno), "private server: the directory %s %s: %s",
+    return failure(error, failure_status(errno), "%s: the directory %s %s: %s", purpose(p),
                    p->directory, what, strerror(errno));
   (void)snprintf(why, sizeof(why), "%s: %s", what, strerror(errno));
   return refuse(p, error, why);

@@ -15,6 +15,7 @@ enum { PLACE_URL_MAX = 320 };
 
 typedef struct place {
   bool is_chosen;      /* by DIBS_LOCAL_DIR: not the default place of this user */
+  bool is_of_lock_files; /* of degrade=local, no server: messages say so */
   pid_t seen_through;  /* its /tmp is that of this process; 0: our own */
   char directory[PLACE_SOCKET_MAX];
   char socket[PLACE_SOCKET_MAX];

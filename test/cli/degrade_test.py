@@ -53,6 +53,18 @@ def it_does_so_inside_the_lease_of_a_server_that_has_gone():
         contains(done.err, 'wait for itself')
 
 
+def a_directory_that_cannot_have_lock_files_is_named_without_a_word_of_other_servers():
+    with _Outage() as outage:
+        outage.server.process.kill()
+        os.chmod(outage.directory, 0o755)
+        for path in '/proc/dibs', outage.directory:
+            outage.env['DIBS_LOCAL_DIR'] = path
+            err = outage.run('x', '--', 'true').err
+            contains(err, 'degrade=local needs lock files: the directory %s ' % path)
+            contains(err, 'Set DIBS_LOCAL_DIR to')
+            assert 'private server' not in err and 'DIBS_URL' not in err, err
+
+
 def the_command_ends_when_its_lock_file_is_removed():
     with _Outage() as outage:
         outage.server.process.kill()
