@@ -388,8 +388,8 @@ DIBS_API dibs_status dibs_client_set_call_timeout(dibs_client *client, int32_t m
  * that was closed. Thread: any; never blocks. Since 0.5 */
 DIBS_API int32_t dibs_client_call_timeout(const dibs_client *client);
 
-/* Asks the server for its time. Waits for a connection, at most `wait_ms`, 1 .. DIBS_MS_MAX
- * (0: the connect timeout; never without a limit).
+/* Asks the server for its time, of a quorum all until a majority has answered. Waits for a
+ * connection, at most `wait_ms`, 1 .. DIBS_MS_MAX (0: the connect timeout; never without a limit).
  *
  * `ret_round_trip_us`  receives the round trip time, microseconds; may be NULL.
  *

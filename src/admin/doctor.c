@@ -167,11 +167,11 @@ static dibs_status any_server_ping(examination *x)
   int32_t all_ms = x->client->times.connect_ms;
   int32_t first_ms = all_ms < FULL_MS ? all_ms : FULL_MS;
   instant now = drive_now();
-  dibs_status status = client_ping(x->client, instant_add(now, span_ms(first_ms)), NULL);
+  dibs_status status = client_ping(x->client, instant_add(now, span_ms(first_ms)));
 
   if (status != DIBS_ERR_UNREACHABLE || first_ms == all_ms || last_error_has(FULL))
     return status;
-  return client_ping(x->client, instant_add(now, span_ms(all_ms)), NULL);
+  return client_ping(x->client, instant_add(now, span_ms(all_ms)));
 }
 
 /* A request to any server: with its reply the engine knows the servers. */

@@ -283,7 +283,7 @@ void api_cancelled(void *client, const dibs_canceller *canceller);
 void api_password(void *client, const char *file, password_place place, const char *password);
 
 /* ---- token.c ---- */
-dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us);
+dibs_status client_ping(client_record *c, instant until);
 
 /* ---- server_time.c ---- */
 /* Asks for it, so that the estimate in the next request about `name` is of now: otherwise the

@@ -461,7 +461,7 @@ static dibs_status routes_walk(walk *w)
   bool is_more;
 
   if (kind == DEPLOYMENT_CLUSTER)        /* the engine now knows its nodes */
-    status = client_ping(w->client, limit_of(w), NULL);
+    status = client_ping(w->client, limit_of(w));
   else if (kind == DEPLOYMENT_SINGLE)
     status = single_check(w);
   is_more = status == DIBS_OK && route_next(w, 0);

@@ -6,13 +6,12 @@
 void question_ask_by(client_record *c, question *q, const request *command, sync_op how)
 {
   dibs_status status;
-  uint64_t id;
 
   *q = (question){ .command = { .op = how, .command = command } };
   q->command.op.row = &command_row;
   q->command.op.context = q;
   drive_waiter_init(&q->waiter);
-  status = engine_run(drive_engine(c->drive), &q->command.op, drive_now(), &id);
+  status = engine_run(drive_engine(c->drive), &q->command.op, drive_now(), &q->id);
   if (status != DIBS_OK) {
     (void)outcome_set(&q->end, c, status, "");
     q->waiter.is_done = true;

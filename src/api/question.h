@@ -20,6 +20,8 @@ typedef struct question {
   /* NULL: a call waits. Otherwise runs when the reply arrives, mutex held; set it after
    * question_ask() unless waiter.is_done is true: then the request failed at once. */
   void (*then)(client_record *c, struct question *q);
+  void *context;                   /* of `then` */
+  uint64_t id;                     /* for engine_stop(); 0: it failed at once */
 } question;
 
 /* Sends; mutex held. question_deinit() must follow in any case. */
@@ -50,5 +52,7 @@ size_t quorum_route_next(client_record *c, size_t from);
 dibs_status quorum_ask(client_record *c, const request *k, instant until,
                        question **ret_questions, size_t *ret_count);
 void quorum_ask_end(client_record *c, question *questions, size_t count);
+/* The same without the replies, and no longer than a majority needs. */
+dibs_status quorum_answers(client_record *c, const request *k, instant until);
 
 #endif

@@ -129,6 +129,68 @@ dibs_status quorum_ask(client_record *c, const request *k, instant until,
   return status;
 }
 
+/* ---- a majority, and no longer ---- */
+
+typedef struct majority {
+  drive_waiter waiter;
+  size_t answered, ended;          /* `ended` counts those that have failed, too */
+  size_t count;
+} majority;
+
+static void majority_look(client_record *c, majority *m)
+{
+  if (!m->waiter.is_done && (m->answered > m->count / 2 || m->ended == m->count))
+    drive_waiter_done(c->drive, &m->waiter);
+}
+
+static void majority_answered(client_record *c, question *q)
+{
+  majority *m = q->context;
+
+  m->answered += q->reply != NULL;
+  m->ended++;
+  majority_look(c, m);
+}
+
+/* Mutex held. */
+static dibs_status majority_wait(client_record *c, const request *k, question *qs, size_t count,
+                                 instant until)
+{
+  majority m = { .count = count };
+
+  drive_waiter_init(&m.waiter);
+  for (size_t i = 0; i < count; i++) {
+    question_ask_by(c, &qs[i], k,
+                    (sync_op){ .give_up_at = until, .is_pinned = true, .server = i });
+    m.ended += qs[i].waiter.is_done;
+    qs[i].then = majority_answered;
+    qs[i].context = &m;
+  }
+  majority_look(c, &m);
+  (void)drive_wait(c->drive, &m.waiter, INSTANT_NEVER);
+  for (size_t i = 0; i < count; i++)
+    (void)engine_stop(drive_engine(c->drive), qs[i].id, drive_now());
+  return m.answered > count / 2 ? DIBS_OK : judge(c, qs, count, m.answered);
+}
+
+dibs_status quorum_answers(client_record *c, const request *k, instant until)
+{
+  dibs_status status = client_enter(c, true);
+  size_t count;
+  question *qs;
+
+  if (status != DIBS_OK)
+    return status;
+  count = engine_route_count(drive_engine(c->drive));
+  qs = mem_zalloc(&c->memory, count * sizeof(*qs));
+  status = qs == NULL ? client_fault(c, DIBS_ERR_NO_MEMORY, "")
+                      : majority_wait(c, k, qs, count, until);
+  client_leave(c);
+  if (qs != NULL)
+    quorum_ask_end(c, qs, count);
+  return status;
+}
+
 void quorum_ask_end(client_record *c, question *questions, size_t count)
 {
   for (size_t i = 0; i < count; i++)

@@ -6,7 +6,9 @@
 
 /* ---- ping ---- */
 
-static dibs_status ping_once(client_record *c, const request *time, instant until)
+typedef dibs_status ping(client_record *c, const request *time, instant until);
+
+static dibs_status ping_any(client_record *c, const request *time, instant until)
 {
   question q;
   dibs_status status = question_run_until(c, &q, time, until);
@@ -15,7 +17,8 @@ static dibs_status ping_once(client_record *c, const request *time, instant unti
   return question_read_only(status);
 }
 
-dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us)
+static dibs_status ping_twice(client_record *c, ping *ping_once, instant until,
+                              uint64_t *ret_round_trip_us)
 {
   dibs_status status;
   instant asked_at;
@@ -34,6 +37,11 @@ dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_tri
   return status;
 }
 
+dibs_status client_ping(client_record *c, instant until)
+{
+  return ping_twice(c, ping_any, until, NULL);
+}
+
 dibs_status dibs_ping(dibs_client *client, int32_t wait_ms, uint64_t *ret_round_trip_us)
 {
   char words[128];
@@ -47,7 +55,9 @@ dibs_status dibs_ping(dibs_client *client, int32_t wait_ms, uint64_t *ret_round_
   if (!options_ms_check("wait_ms", wait_ms, &why))
     return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, words));
   ms = wait_ms > 0 ? wait_ms : c->times.connect_ms;
-  return client_end(c, client_ping(c, instant_add(drive_now(), span_ms(ms)), ret_round_trip_us));
+  return client_end(c, ping_twice(c, c->servers.kind == DEPLOYMENT_QUORUM ? quorum_answers
+                                                                          : ping_any,
+                                  instant_add(drive_now(), span_ms(ms)), ret_round_trip_us));
 }
 
 /* ---- tokens ---- */

@@ -260,6 +260,16 @@ static void is_refused(void *data)
   c = dibs_close(c);
 }
 
+static void pings_too_few(void *data)
+{
+  dibs_client *c = open_connected();
+
+  (void)data;
+  refuse();
+  EXPECT(dibs_ping(c, CALL_MS, NULL) == DIBS_ERR_UNREACHABLE);
+  c = dibs_close(c);
+}
+
 /* The reasons leave room for each name. */
 static void is_refused_by_many(void *data)
 {
@@ -459,6 +469,17 @@ TEST(one_server_that_refuses_does_not_delay_a_ping)
 {
   play.call = ping;
   played(reads, 1);
+}
+
+TEST(one_server_that_is_silent_does_not_delay_a_ping)
+{
+  play.call = ping;
+  played_with(DIBS_SIM_SERVER_PAUSE, reads, 1);
+}
+
+TEST(a_ping_needs_a_majority)
+{
+  played_with(DIBS_SIM_SERVER_PAUSE, pings_too_few, 2);
 }
 
 TEST(one_that_begins_to_refuse_ends_no_list)
