@@ -109,13 +109,32 @@ typedef struct obstacle {
   instant since;
 } obstacle;
 
+/* Since when a command of a ready server has no reply, if that is long: its connection will be
+ * closed later. */
+static instant silent_since(const server *s, instant now)
+{
+  instant since = server_is_ready(s) ? link_unanswered_since(s->commands->link) : INSTANT_NEVER;
+
+  return !instant_is_never(since) && !instant_before(now, instant_add(since, STUCK_AFTER))
+           ? since : INSTANT_NEVER;
+}
+
+static bool is_refused(const engine *e, const server *s)
+{
+  for (const ask *a = e->first_ask; a != NULL; a = a->next)
+    if (a->state == ASK_OPEN && a->status != DIBS_OK && ask_server(e, a) == s)
+      return true;
+  return false;
+}
+
 static bool has_majority(const engine *e, instant now)
 {
   size_t can = 0, route;
   const char *words;
 
   for (size_t i = 0; i < e->server_count; i++)
-    can += server_is_ready(e->servers[i]) &&
+    can += server_is_ready(e->servers[i]) && !is_refused(e, e->servers[i]) &&
+           instant_is_never(silent_since(e->servers[i], now)) &&
            !lock_cannot_ask(e->servers[i]->locks, now, &route, &words);
   return can > e->server_count / 2;
 }
@@ -123,7 +142,7 @@ static bool has_majority(const engine *e, instant now)
 /* A quorum goes on without a minority of its servers. */
 static bool is_borne(const engine *e, instant now)
 {
-  return e->quorum != NULL && e->first_ask == NULL && has_majority(e, now);
+  return e->quorum != NULL && has_majority(e, now);
 }
 
 static bool lock_obstacle(const engine *e, instant now, obstacle *ret)
@@ -145,7 +164,7 @@ bool engine_cannot_ask(const engine *e, instant now, const char **ret_words)
 {
   obstacle o;
 
-  if (is_borne(e, now) || !lock_obstacle(e, now, &o))
+  if (!lock_obstacle(e, now, &o) || is_borne(e, now))
     return false;
   *ret_words = o.words;
   return true;
@@ -189,21 +208,16 @@ static bool observe_obstacle(engine *e, obstacle *ret)
   return false;
 }
 
-/* A command without a reply for a long time: its connection will be closed later. */
 static bool silence_obstacle(const engine *e, instant now, obstacle *ret)
 {
   for (size_t i = 0; i < e->server_count; i++) {
-    const server *s = e->servers[i];
+    instant since = silent_since(e->servers[i], now);
 
-    if (!server_is_ready(s))
+    if (instant_is_never(since))
       continue;
-    ret->since = link_unanswered_since(s->commands->link);
-    if (!instant_is_never(ret->since) &&
-        !instant_before(now, instant_add(ret->since, STUCK_AFTER))) {
-      ret->server = s;
-      ret->words = "the server does not answer";
-      return true;
-    }
+    *ret = (obstacle){ .server = e->servers[i], .words = "the server does not answer",
+                       .since = since };
+    return true;
   }
   return false;
 }
@@ -211,10 +225,10 @@ static bool silence_obstacle(const engine *e, instant now, obstacle *ret)
 static bool find_obstacle(engine *e, instant now, obstacle *ret)
 {
   *ret = (obstacle){ .since = now };
-  if (e->is_closing || is_borne(e, now))
+  if (e->is_closing)
     return false;
-  return lock_obstacle(e, now, ret) || ask_obstacle(e, ret) || observe_obstacle(e, ret) ||
-         silence_obstacle(e, now, ret);
+  return (lock_obstacle(e, now, ret) || ask_obstacle(e, ret) || observe_obstacle(e, ret) ||
+          silence_obstacle(e, now, ret)) && !is_borne(e, now);
 }
 
 static void add_seconds(text *shown, span s)

@@ -17,7 +17,7 @@
   "redis://s10 redis://s11 redis://s12 redis://s13 redis://s14 redis://s15"
 
 enum { SERVERS = 3, MANY_SERVERS = 15, NAMES = 20, WORLD_MS = 600000, REFUSES_MS = 60000,
-       SOON_MS = 100, TTL_MS = 30000, CALL_MS = 1000, REPAIR_MS = 250,
+       SOON_MS = 100, TTL_MS = 30000, CALL_MS = 1000, SILENT_MS = 8000, REPAIR_MS = 250,
        LOOK_US = 400, BREAK_US = 1000, STEP_US = 100 };
 
 static dibs_sim *sim;
@@ -314,6 +314,35 @@ static void reads_in_time(void *data)
   c = dibs_close(c);
 }
 
+static void no_warning_of_all(const dibs_event *event, void *data)
+{
+  (void)data;
+  if (event->kind == DIBS_EVENT_WARNING && strstr(event->text, "no server could be asked") != NULL)
+    dibs_sim_flaw("%s", event->text);
+}
+
+/* Longer than the time after which what waits for a server is told. */
+static void reads_without_a_warning(void *data)
+{
+  dibs_options o = DIBS_OPTIONS_INIT;
+  dibs_inspection *in = NULL;
+  dibs_client *c = NULL;
+
+  (void)data;
+  o.on_event = no_warning_of_all;
+  o.command_timeout_ms = SILENT_MS;
+  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK);
+  for (int i = 0; i < 3; i++) {      /* not connected; connected; known to be silent */
+    if (i < 2)
+      refuse();
+    expect_ok(c, dibs_inspect(c, (dibs_bytes){ "free", 4 }, &in));
+    in = dibs_inspection_free(in);
+    if (i == 0)
+      dibs_sim_sleep_ms(2 * play.ms);
+  }
+  c = dibs_close(c);
+}
+
 /* Its holder has died, and a try by another client would get it. */
 static void inspects_what_is_over(void *data)
 {
@@ -458,6 +487,11 @@ TEST(one_server_that_is_silent_leaves_time_to_read_the_history)
 {
   play.call = history;
   played_with(DIBS_SIM_SERVER_PAUSE, reads_in_time, 1);
+}
+
+TEST(one_server_that_is_silent_does_not_make_a_warning_of_all)
+{
+  played_with(DIBS_SIM_SERVER_PAUSE, reads_without_a_warning, 1);
 }
 
 TEST(what_is_over_is_not_shown_as_held_beside_a_silent_server)
