@@ -80,7 +80,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   l->reuse_has_paid = false;
   l->renumber = RENUMBER_NONE;
   l->term.granted_token = id->token;
-  l->term.is_suspect = l->term.is_named = false;
+  l->term.is_suspect = l->term.is_named = l->term.is_over = false;
   l->attempts = 0;
   l->wait->watched.lease = (lease_id){ .token = 0 };
   timers_clear(&t->timers, &l->poll);

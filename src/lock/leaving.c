@@ -64,6 +64,12 @@ lease_state leave_cancelled(lease *l)
   return left(l);
 }
 
+static void is_over(orphan *s)
+{
+  if (s != NULL)
+    s->is_over = true;
+}
+
 /* A server that stood still may first execute a late renewal, and then refuse the release because
  * it lost the script; or it gets none, as the connection had been given up. Other formats name an
  * owner, not one lease: a later lease is the same. */
@@ -74,9 +80,9 @@ static void release_as_orphan(const lease *l)
   if (!t->protocol.dialect->traits.hands_over || lease_never_ends(l))
     return;
   if (l->kind != LEASE_SET)
-    (void)leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size);
+    is_over(leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size));
   for (size_t i = 0; i < set_count(l); i++)
-    (void)leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size);
+    is_over(leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size));
 }
 
 lease_state leave_timer(lease *l, instant now)

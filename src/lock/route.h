@@ -25,6 +25,7 @@ struct orphan {
   orphan *next;
   lease_id lease;
   bool is_share, is_hearsay;
+  bool is_over;                 /* it has ended by itself, without a late renewal */
   bool is_redirected, is_asking; /* its slot is moving: send ASKING first */
   unsigned attempts;
   size_t size;

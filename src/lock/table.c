@@ -111,6 +111,7 @@ static void lease_deadline_timer(lease *l, instant now)
   if (!l->term.is_fixed && !by_limit)
     lease_add_why(l, "; ", &shown);
   lease_become(l, hold_lost(l, DIBS_LOST, words), now);
+  l->term.is_over = true;
   /* Reported a little early, so that the report may be late; a program that has not got it
    * yet, or uses an earlier deadline, must not meet the next holder before the end. */
   leave_not_before(l, hold_end(l));
@@ -179,12 +180,23 @@ void table_close(hold_backend *b, instant now)
   sweep(t, true);
 }
 
+/* What has ended by itself is released for the case that a late renewal is executed, and only
+ * where a server can be asked. */
+static bool is_worth_a_wait(const route *r, bool is_over)
+{
+  return !is_over || r->is_up;
+}
+
 bool lock_is_quiet(const lock_table *t)
 {
   for (size_t i = 0; i < t->route_count; i++)
-    if (t->routes[i]->orphans != NULL)
+    for (const orphan *s = t->routes[i]->orphans; s != NULL; s = s->next)
+      if (is_worth_a_wait(t->routes[i], s->is_over))
+        return false;
+  for (const lease *l = t->first_lease; l != NULL; l = l->next)
+    if (is_worth_a_wait(l->route, l->state == LEASE_RELEASING && l->term.is_over))
       return false;
-  return t->first_lease == NULL;
+  return true;
 }
 
 bool table_is_quiet(const hold_backend *b)

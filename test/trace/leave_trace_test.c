@@ -166,6 +166,38 @@ TEST(what_was_lost_is_given_back_by_close_at_once)
   peer_free(p);
 }
 
+/* Before and after the release is given up; with a server there is a reply to wait for. */
+TEST(close_does_not_wait_for_a_server_that_is_away_with_a_lease_that_is_over)
+{
+  for (int later_ms = 0; later_ms <= 20000; later_ms += 20000) {
+    struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
+
+    peer_break(p, 0);
+    peer_expect_told(p, "suspect a");
+    peer_advance_ms(p, 3000 + later_ms);
+    peer_expect_told(p, "lost a DIBS_LOST");
+    engine_close(peer_engine(p), peer_now(p));
+    peer_advance_ms(p, 0);
+    peer_expect_told(p, "released a DIBS_LOST");
+    peer_expect_told(p, "closed");
+    peer_free(p);
+  }
+}
+
+TEST(close_waits_for_the_release_of_a_lease_that_may_be_there)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
+
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  engine_close(peer_engine(p), peer_now(p));
+  peer_advance_ms(p, 1000);
+  peer_expect_told_nothing(p);
+  peer_connect(p, 0);
+  peer_serve(p, "release " A ":1:60", "1");
+  peer_free(p);
+}
+
 TEST(close_releases_what_is_held_and_leaves_the_queues)
 {
   struct peer *p = peer_held((struct wish){ .name = "n" });
