@@ -21,6 +21,40 @@ json_t *json_text(const char *text)
   return value;
 }
 
+/* DEL or U+0080 .. U+009F, as UTF-8, which jansson does not escape: how many bytes; else 0. */
+static size_t control_size(const char *at)
+{
+  const unsigned char *s = (const unsigned char *)at;
+
+  return s[0] == 0x7f ? 1 : s[0] == 0xc2 && s[1] < 0xa0 ? 2 : 0;
+}
+
+char *json_line(const json_t *object)
+{
+  char *plain = json_dumps(object, JSON_COMPACT), *line, *to;
+  size_t size = 1;
+
+  if (plain == NULL)
+    return NULL;
+  for (const char *at = plain; *at != '\0'; at++)
+    size += control_size(at) > 0 ? 6 : 1;
+  line = to = malloc(size);
+  for (const char *at = plain; line != NULL && *at != '\0'; at++) {
+    size_t control = control_size(at);
+
+    if (control == 0) {
+      *to++ = *at;
+      continue;
+    }
+    at += control - 1;                   /* its last byte is its number */
+    to += snprintf(to, 7, "\\u%04X", (unsigned)(unsigned char)*at);
+  }
+  if (line != NULL)
+    *to = '\0';
+  free(plain);
+  return line;
+}
+
 void json_set_renamed(json_t *object, const char *key, const char *key_of_0_5, json_t *value)
 {
   json_object_set(object, key_of_0_5, value);
@@ -48,7 +82,7 @@ void json_print(json_t *object)
   char *line;
 
   json_set_time(object);
-  line = json_dumps(object, JSON_COMPACT);
+  line = json_line(object);
   json_decref(object);
   if (line != NULL) {
     puts(line);

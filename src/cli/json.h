@@ -12,6 +12,9 @@ json_t *json_text(const char *text);
 /* Sets the key, and the one that it had in 0.5, which ends with 0.7; dibs(1) lists them. */
 void json_set_renamed(json_t *object, const char *key, const char *key_of_0_5, json_t *value);
 
+/* The object as one line, without characters that control a terminal; NULL: no memory. */
+char *json_line(const json_t *object);
+
 /* Sets "time" to now: ISO 8601, UTC, milliseconds. */
 void json_set_time(json_t *object);
 

@@ -122,7 +122,7 @@ static bool write_json(json_t *object)
   char *line;
 
   json_set_time(object);
-  line = json_dumps(object, JSON_COMPACT);
+  line = json_line(object);
   json_decref(object);
   if (line == NULL)
     return false;

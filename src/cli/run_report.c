@@ -12,6 +12,7 @@
 #include "cli/durations.h"
 #include "cli/environment.h"
 #include "cli/held.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/run.h"
 #include "cli/show.h"
@@ -145,7 +146,7 @@ static json_t *report_json(const run *r, const char *event_name, int code)
 static void report_write(const run *r, const json_t *report)
 {
   const char *path = r->options->status_file;
-  char *line = json_dumps(report, JSON_COMPACT), place[64];
+  char *line = json_line(report), place[64];
   size_t size = line == NULL ? 0 : strlen(line);
 
   if (line == NULL) {

@@ -82,7 +82,7 @@ int top_record_write(const top_record *t, const top_reading *r)
 
   free(rows);
   json_set_time(object);
-  line = json_dumps(object, JSON_COMPACT);
+  line = json_line(object);
   json_decref(object);
   if (line == NULL)
     return ENOMEM;

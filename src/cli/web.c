@@ -158,7 +158,7 @@ static void reply_json(http_request *r, json_t *object, const dibs_error *error)
     object = json_object();
     json_object_set_new(object, "error", json_text(error->text));
   }
-  text = object == NULL ? NULL : json_dumps(object, JSON_COMPACT);
+  text = object == NULL ? NULL : json_line(object);
   json_decref(object);
   if (text == NULL)
     http_reply(r, 503, "application/json", "{\"error\":\"no memory\"}", 21);
@@ -316,7 +316,7 @@ static void take_sample(web *w)
   w->points[w->point_count++ % POINTS] = (point){ (int64_t)now.tv_sec, (int64_t)sums.held,
                                                   (int64_t)sums.waiting, sums.oldest_ms };
   state = web_state(&w->sampler);
-  text = json_dumps(state, JSON_COMPACT);
+  text = json_line(state);
   json_decref(state);
   if (text != NULL) {        /* without memory the state before it stays */
     free(w->state);

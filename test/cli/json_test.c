@@ -27,4 +27,14 @@ TEST(an_object_that_memory_does_not_suffice_for_leaves_the_output_incomplete)
   assert_false(json_is_complete());
 }
 
+TEST(characters_that_control_a_terminal_are_escaped)
+{
+  json_t *object = json_pack("{s:s}", "n", "\x1b\x7f\xc2\x80\xc2\x9bm\xc2\xa0\xc3\xa9");
+  char *line = json_line(object);
+
+  assert_string_equal(line, "{\"n\":\"\\u001B\\u007F\\u0080\\u009Bm\xc2\xa0\xc3\xa9\"}");
+  free(line);
+  json_decref(object);
+}
+
 RUN_TESTS(NULL, NULL)

@@ -319,6 +319,17 @@ def json_of_acl_and_of_a_renewed_token_has_what_the_text_has():
 
 # ---- a limit of the descriptors ----
 
+def json_does_not_control_a_terminal():
+    name = 'n\x7f\x9b2J\x85'
+    for words in (['run', '--json', '--note', name, name, '--', DIBS, 'status', '--json'],
+                  ['run', '--status-file', '/dev/stdout', name, '--', 'true'],
+                  ['sem', 'set', '--json', name + '2', '2']):
+        done = dibs(*words)
+        equal(done.code, 0, done)
+        contains(done.out, '\\u007F\\u009B2J\\u0085')
+        assert not re.search('[\x7f-\x9f]', done.out + done.err), done
+
+
 def _dibs_with_descriptors(number, *words):
     def limit():
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
