@@ -4,6 +4,7 @@
 #include "api/pattern.h"
 #include "api/question.h"
 #include "api/shown_names.h"
+#include "dialect/native/latch.h"
 
 #include <string.h>
 
@@ -182,12 +183,10 @@ static dibs_family key_name(const walk *w, char copy[KEY_TEXT_SIZE], const resp_
   if (family == DIBS_FAMILY_LATCH && is_reported_key(key->bytes, size))
     return (dibs_family)0;
   memcpy(copy, key->bytes, size);
-  /* The key of a latch with its own tag has one more colon. */
-  if (family == DIBS_FAMILY_LATCH && copy[at + 3] == ':') {
-    *ret_name = copy + at + 4;
-    *ret_size = size - at - 4;
+  if (family == DIBS_FAMILY_LATCH &&
+      native_latch_name_at_end(&w->client->names, copy + at + 3, size - at - 3, ret_name,
+                               ret_size))
     return dialect_name_fault(&w->client->names, *ret_name, *ret_size) == NULL ? family : 0;
-  }
   copy[at + 1] = 'm';
   if (!native_key_name(&w->client->names, copy, size, ret_name, ret_size))
     return (dibs_family)0;

@@ -194,4 +194,18 @@ def mistakes_give_64():
     _mistake('barrier', says='missing')
 
 
+def latches_of_a_cluster_are_listed_by_their_names():
+    names = ['a}b', 'x}', '{}', '{}}y', '1}:z', '{a}b', '{t}}', 'x{y', 'plain']
+    box = Sandbox('--cluster', '1')
+    try:
+        for name in names:
+            equal(dibs('latch', 'set', name, '3', env={'DIBS_URL': box.url}).code, 0)
+            equal(dibs('latch', 'down', '--once', '1', name, env={'DIBS_URL': box.url}).code, 0)
+        out = dibs('latch', 'ls', '--json', env={'DIBS_URL': box.url}).out
+        listed = [json.loads(line) for line in out.splitlines()]
+        equal({row['name']: row['left'] for row in listed}, {name: 2 for name in names}, out)
+    finally:
+        box.stop()
+
+
 tests(dict(globals()))

@@ -70,6 +70,19 @@ static void add_beside(const protocol *n, const void *name, size_t size, text *o
     text_add(out, "}");
 }
 
+bool native_latch_name_at_end(const protocol *n, const char *key, size_t size,
+                              const char **ret_name, size_t *ret_size)
+{
+  const char *tag_end = n->has_tags && size > 0 && key[0] == '{' ? memchr(key, '}', size) : NULL;
+  size_t before = tag_end == NULL ? 0 : (size_t)(tag_end + 1 - key);
+
+  if (before == size || key[before] != ':')
+    return false;
+  *ret_name = key + before + 1;
+  *ret_size = size - before - 1;
+  return true;
+}
+
 /* ---- calls ---- */
 
 /* Then come other arguments, and a limit. */

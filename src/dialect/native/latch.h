@@ -14,6 +14,10 @@
  * name with a '}' but no tag follows a number with the same slot, `{t}:N`. */
 void native_latch_channel(const protocol *n, const void *name, size_t size, text *out);
 
+/* Whether the key of a record, without `PREFIX:l:`, is not `{N}` but `:N` or `{t}:N`. */
+bool native_latch_name_at_end(const protocol *n, const char *key, size_t size,
+                              const char **ret_name, size_t *ret_size);
+
 typedef struct latch_call {
   const void *name; size_t name_size;
   uint64_t number;             /* of this request; a client counts */

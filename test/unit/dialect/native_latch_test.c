@@ -113,4 +113,23 @@ TEST(channels_are_as_in_java_where_slots_do_not_matter)
   }
 }
 
+/* The records of latches as a Cluster has them, and another server. */
+TEST(a_name_that_is_not_in_braces_is_found_at_the_end_of_its_key)
+{
+  static const protocol cluster = { .prefix = "dibs", .client = ANNA, .has_tags = true };
+  const char *name;
+  size_t size;
+
+  assert_true(native_latch_name_at_end(&cluster, "{20658}:a}b", 11, &name, &size));
+  assert_int_equal(size, 3);
+  assert_memory_equal(name, "a}b", 3);
+  assert_true(native_latch_name_at_end(&cluster, "{42430}:{}", 10, &name, &size));
+  assert_memory_equal(name, "{}", size);
+  assert_true(native_latch_name_at_end(&here, ":{a}b", 5, &name, &size));
+  assert_memory_equal(name, "{a}b", size);
+  assert_false(native_latch_name_at_end(&cluster, "{x{y}", 5, &name, &size));
+  assert_false(native_latch_name_at_end(&here, "{20658}:a}b}", 12, &name, &size));
+  assert_false(native_latch_name_at_end(&here, "", 0, &name, &size));
+}
+
 RUN_TESTS(NULL, NULL)
