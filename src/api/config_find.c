@@ -204,8 +204,11 @@ dibs_status config_find(config *c, const char *named, text *why)
   char words[512];
 
   /* A file that was named must exist, and is the only one read. */
-  if (named == NULL)
+  if (named == NULL) {
     named = secure_getenv("DIBS_CONFIG");
+    if (named != NULL && strcmp(named, "/dev/null") == 0)
+      return DIBS_OK;                    /* none, as for git, ssh and curl */
+  }
   if (named != NULL && named[0] != 0) {
     bool is_missing;
 

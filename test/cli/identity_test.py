@@ -713,6 +713,19 @@ def what_is_no_regular_file_is_refused_and_does_not_block():
             contains(done.err, 'regular file')
 
 
+def dev_null_is_no_configuration():
+    home = os.path.join(directory, 'home')
+    os.makedirs(os.path.join(home, 'dibs'))
+    _write('home/dibs/config', 'url = %s\n' % harness.server.url)
+    env = {'XDG_CONFIG_HOME': home, 'DIBS_NO_LOCAL': '1'}
+    equal(dibs('who', 'x', env=_without_servers(**env)).code, 1)
+    env['DIBS_CONFIG'] = '/dev/null'
+    done = dibs('who', 'x', env=_without_servers(**env))
+    equal(done.code, 78, done)
+    contains(done.err, 'DIBS_NO_LOCAL forbids')
+    equal(dibs('who', 'x', env={'DIBS_CONFIG': '/dev/null'}).code, 1)
+
+
 def a_password_may_come_through_a_pipe_that_is_written_to():
     locked = _locked_server()
     try:
