@@ -17,7 +17,8 @@
 #include "cli/message.h"
 
 #define CONNECTIONS_MAX 64
-#define IDLE_SECONDS 60
+#define HEAD_SECONDS 5         /* without a byte of the next request, or before its end */
+#define IDLE_SECONDS 60        /* while a request is answered */
 #define FILE_MAX 65536
 
 struct http_server {
@@ -186,6 +187,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
   http_request r = { data, connection, MHD_NO, false, false };
 
   (void)version, (void)upload, (void)upload_size, (void)state;
+  (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, IDLE_SECONDS);
   if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
     reply_text(&r, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
   else if (!is_local_host(&r))
@@ -197,6 +199,14 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
   if (!r.is_answered)
     reply_text(&r, MHD_HTTP_NOT_FOUND, "no such page\n");
   return r.result;
+}
+
+static void answered(void *data, struct MHD_Connection *connection, void **state,
+                     enum MHD_RequestTerminationCode how)
+{
+  (void)data, (void)state;
+  if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, HEAD_SECONDS);
 }
 
 /* ---- start ---- */
@@ -299,7 +309,8 @@ static int daemon_start(const char *verb, http_server *s, const struct addrinfo 
   errno = 0;
   s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, at->ai_addr,
                                MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-                               MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+                               MHD_OPTION_CONNECTION_TIMEOUT, HEAD_SECONDS,
+                               MHD_OPTION_NOTIFY_COMPLETED, answered, NULL,
                                MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
   if (s->daemon != NULL)
     return 0;

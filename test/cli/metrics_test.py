@@ -63,6 +63,24 @@ def holders_and_waiters_are_counted():
     equal(0 < float(seen['dibs_lock_lease_left_seconds{name="orders:42"}']) <= 31, True, seen)
 
 
+def connections_without_a_request_do_not_keep_others_out():
+    with _Exporter() as exporter:
+        where = urllib.parse.urlsplit(exporter.address)
+        silent = []
+        for _ in range(64):
+            silent.append(socket.create_connection((where.hostname, where.port), PATIENCE))
+            silent[-1].sendall(b'GET /metrics HTTP/1.1\r\n')
+
+        def answers():
+            try:
+                return exporter.get()
+            except OSError:
+                return None
+        until(answers, 'another one is answered')
+        for one in silent:
+            one.close()
+
+
 def patterns_say_which_names_are_one_class():
     url = harness.server.url + '?classes=pat:eu:*,*:lock'
     for name in ('pat:eu:1', 'pat:eu:2', 'pat:us:1', 'job:7:lock'):
