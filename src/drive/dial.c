@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/errno_text.h"
 #include "drive/internal.h"
 
 #define ATTEMPT_EVERY SPAN_MS(250)
@@ -130,7 +131,7 @@ static void resolve_failed(drive *d, transport *t, int error)
   text_add(&shown, "the host name ");
   text_add_quoted(&shown, t->place.host, strlen(t->place.host));
   text_add(&shown, " cannot be resolved: ");
-  text_add(&shown, gai_strerror(error));
+  text_add(&shown, error > 0 ? errno_text(error) : gai_strerror(error));
   transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
 }
 

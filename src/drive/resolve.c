@@ -2,6 +2,7 @@
 /* drive/resolve.c - resolves host names, each on a separate thread. */
 #include "drive/resolve.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <utlist.h>
@@ -24,9 +25,11 @@ struct addrinfo *resolve_literal(const char *host, const char *port)
 int resolve_now(const char *host, const char *port, struct addrinfo **ret_addresses)
 {
   struct addrinfo hints = wanted;
+  int error;
 
   hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
-  return getaddrinfo(host, port, &hints, ret_addresses);
+  error = getaddrinfo(host, port, &hints, ret_addresses);
+  return error == EAI_SYSTEM && errno > 0 ? errno : error;
 }
 
 /* ---- on its thread ---- */

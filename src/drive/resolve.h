@@ -32,7 +32,8 @@ typedef struct resolve {
 
 /* Converts a numeric address, without a name server. NULL: it is a name. */
 struct addrinfo *resolve_literal(const char *host, const char *port);
-/* Blocks for the result. Returns 0 or an EAI_ error. */
+/* Blocks for the result. Returns 0, an EAI_ error (they are negative), or an errno in place of
+ * EAI_SYSTEM. */
 int resolve_now(const char *host, const char *port, struct addrinfo **ret_addresses);
 
 /* Asks for the host and port of `t`, on a separate thread; the answer comes by dial_resolved().

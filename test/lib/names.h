@@ -40,7 +40,8 @@ static inline int names_find(const char *name)
   return -1;
 }
 
-/* From now on `name` has these addresses, parted by blanks, in this order. */
+/* From now on `name` has these addresses, parted by blanks, in this order; "!": the system has
+ * no descriptor left to ask for it. */
 static inline void names_set(const char *name, const char *addresses)
 {
   int i;
@@ -149,6 +150,10 @@ int getaddrinfo(const char *restrict host, const char *restrict port,
     memcpy(addresses, names.all[i].addresses, sizeof(addresses));
   }
   (void)pthread_mutex_unlock(&names.mutex);
+  if (addresses[0] == '!') {
+    errno = ENFILE;
+    return EAI_SYSTEM;
+  }
   return addresses[0] == 0 ? EAI_NONAME : names_answer(addresses, port, ret);
 }
 

@@ -730,6 +730,21 @@ TEST(an_unknown_name_is_named)
   d = drive_unmake(d);
 }
 
+TEST(a_system_that_cannot_ask_for_a_name_says_why)
+{
+  server_url server = place_of("system.test", 6380);
+
+  names_set("system.test", "!");
+  for (int has_thread = 0; has_thread < 2; has_thread++) {
+    drive *d = drive_make(has_thread);
+
+    lead_to(d, 3, &server);
+    (void)wait_for(d, 3);
+    assert_non_null(strstr(the_engine.heard[3].words, "Too many open files in system"));
+    d = drive_unmake(d);
+  }
+}
+
 /* ---- many links ---- */
 
 TEST(each_of_1024_links_has_its_own_bytes)
