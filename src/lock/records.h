@@ -57,8 +57,8 @@ typedef struct lease_term {
   bool is_let_go : 1;            /* if it has ended: by its token, as a message or a reply says */
   bool was_wanted : 1;           /* since the last renewal was sent: by a message, or as it came
                                   * from a queue */
+  bool is_over : 1;              /* RELEASING: lost, as it was not renewed until its end */
   bool raise_was_sent;
-  bool is_over;                  /* RELEASING: lost, as it was not renewed until its end */
   bool end_is_early;             /* RELEASING: not before `poll`, a holder may still trust it */
   bool is_as_granted;            /* the server stores what the ask wrote, as far as is known */
   uint64_t granted_token;        /* before it was raised */
