@@ -448,7 +448,8 @@ typedef struct dibs_client_info {
   uint64_t holds;          /* now */
   uint64_t waiting;        /* requests that wait now */
   uint64_t names;          /* names in the local table now */
-  uint64_t table_bytes;    /* memory that they use, and the names of detached locks */
+  uint64_t table_bytes;    /* memory that they use, and the names of detached locks, and of the last
+                              256 that each server released in the last 30 s */
   const char *classes;     /* the patterns of its classes in use, as in dibs_options; "": none;
                               borrowed until dibs_close() */
   uint32_t servers;        /* that may have names, as known now: the primaries of a Cluster, the

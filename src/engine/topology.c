@@ -46,7 +46,7 @@ void topology_search(engine *e, instant now)
 {
   (void)now;
   if (e->topology.finder != NULL)
-    e->topology.is_wanted = true;
+    e->topology.is_wanted = e->topology.is_requested = true;
 }
 
 /* ---- probes ---- */
@@ -128,8 +128,10 @@ void topology_lost(engine *e, connection *c, dibs_status why, const char *words,
 
 void topology_message(engine *e, const char *payload, size_t size, instant now)
 {
-  if (finder_is_concerned(e->topology.finder, payload, size))
-    topology_search(e, now);
+  if (!finder_is_concerned(e->topology.finder, payload, size))
+    return;
+  e->topology.is_news = true;
+  topology_search(e, now);
 }
 
 static void listen(engine *e, instant now)
@@ -300,6 +302,16 @@ server *topology_redirect(engine *e, const redirect *r, const server *from, inst
 
 /* ---- after every input ---- */
 
+/* For releases alone each connection that fails, and each message of a sentinel, begins one
+ * search: of a server that is gone the client would otherwise search until the leases are over. */
+static bool may_repeat(const engine *e)
+{
+  for (size_t i = 0; i < e->server_count && e->topology.is_requested; i++)
+    if (lock_may_repeat(e->servers[i]->locks, e->servers[i]->route, e->topology.is_news, e->now))
+      return true;
+  return false;
+}
+
 static bool somebody_waits(const engine *e)
 {
   if (e->first_ask != NULL || observe_is_open(e))
@@ -307,9 +319,9 @@ static bool somebody_waits(const engine *e)
   if (e->topology.slots != NULL && lock_is_lost_in_slots(e->cluster_locks))
     return true;
   for (size_t i = 0; i < e->server_count; i++)
-    if (lock_wants_link(e->servers[i]->locks, e->servers[i]->route))
+    if (lock_waits_for(e->servers[i]->locks, e->servers[i]->route))
       return true;
-  return false;
+  return may_repeat(e);
 }
 
 static bool may_begin(const engine *e, instant now)
@@ -341,7 +353,7 @@ void topology_advance(engine *e, instant now)
   if (t->slots != NULL && lock_is_lost_in_slots(e->cluster_locks))
     t->is_wanted = true;
   if (may_begin(e, now)) {
-    t->is_wanted = false;
+    t->is_wanted = t->is_requested = t->is_news = false;
     t->is_none_news = true;
     finder_begin(t->finder, instant_add(now, e->settings.connect_timeout), now);
   }

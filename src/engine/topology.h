@@ -14,6 +14,8 @@ typedef struct topology {
   connection *sentinel_news;
   server_url sentinel;      /* the target of sentinel_news */
   bool is_wanted;           /* a search is due as soon as one may begin */
+  bool is_requested;        /* by something new, not as the last search found none */
+  bool is_news;             /* by a message of a sentinel */
   bool was_found;           /* at least once */
   bool may_listen;          /* since the last search, sentinel_news has not broken */
   bool is_none_news;

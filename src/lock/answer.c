@@ -36,8 +36,7 @@ static void released(lease *l, const call *c, const release_answer *a, instant s
 {
   if (!is_releasing(l, c))
     return;
-  if (l->kind == LEASE_MUTEX)
-    route_note_released(c->route, &c->lease, now);
+  again_keep(l, now);
   lease_become(l, leave_released(l, a, sent_at, now), now);
 }
 
@@ -380,7 +379,7 @@ static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *e
     return redirected(t, c, l, error, fault, now);
   if (fault == RESP_FAULT_READ_ONLY)
     return read_only(t, c);
-  if (c->kind == CALL_STRAY && resp_fault_passes(fault))
+  if (c->kind == CALL_STRAY && (resp_fault_passes(fault) || fault == RESP_FAULT_NO_SCRIPT))
     orphan_again(t, c, false);
   if (c->kind == CALL_RENEW) {
     refuse_renewals(t, c, fault, now);
@@ -447,8 +446,11 @@ lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at, const res
   else if (c->kind == CALL_RAISE)
     verdict = answer_raise(c, l, reply, now);
 
-  if (verdict == LOCK_FINE && resp_root(reply)->kind != RESP_ERROR)
+  if (verdict == LOCK_FINE && resp_root(reply)->kind != RESP_ERROR) {
     route_can_write(c->route, now);
+    if (c->is_again)
+      t->again_pauses = 0;
+  }
   if (verdict == LOCK_READ_ONLY || verdict == LOCK_BROKEN)
     turned_away(t, c, verdict == LOCK_BROKEN ? "unexpected reply" : t->fault_words, now);
   call_free(t, c);

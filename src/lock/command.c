@@ -48,7 +48,8 @@ void call_free(lock_table *t, call *c)
   slots_remove(&t->call_slots, c->id);
   r->renew_calls -= c->kind == CALL_RENEW;
   r->name_calls -= is_for_name(c->kind);
-  mem_free(&t->memory, c->orphan);
+  r->again_calls -= c->is_again;
+  orphan_free(t, c->orphan);
   mem_free(&t->memory, c);
 }
 
@@ -358,25 +359,31 @@ void lock_sends_no_more(lock_table *t, size_t number, instant now)
 
 /* ---- the rest ---- */
 
-static bool next_orphan(route *r, request *out, lock_command *ret, instant now)
+bool orphan_send(route *r, orphan *s, request *out, lock_command *ret, instant now)
 {
-  lock_table *t = r->table;
-  orphan *s = r->orphans;
-  call *c;
-  bool sent;
+  call *c = r->name_calls < NAME_CALLS_MAX ? call_new(r, CALL_STRAY, 0) : NULL;
 
-  if (s == NULL || r->name_calls >= NAME_CALLS_MAX || (c = call_new(r, CALL_STRAY, 0)) == NULL)
+  if (c == NULL)
     return false;
-  sent = wire_orphan(r, out, s, now);
-  out->carries_text = true;              /* after NOSCRIPT no name would repeat it */
-  if (!sent) {
-    call_free(t, c);
+  if (!wire_orphan(r, out, s, now)) {
+    call_free(r->table, c);
     return false;
   }
+  out->carries_text = true;              /* after NOSCRIPT no name would repeat it */
+  c->orphan = s;
+  c->is_again = s->is_again;
+  *ret = (lock_command){ .tag = c->id, .is_asking = s->is_asking };
+  return true;
+}
+
+static bool next_orphan(route *r, request *out, lock_command *ret, instant now)
+{
+  orphan *s = r->orphans;
+
+  if (s == NULL || !orphan_send(r, s, out, ret, now))
+    return false;
   r->orphans = s->next;
   r->orphan_count--;
-  c->orphan = s;
-  *ret = (lock_command){ .tag = c->id, .is_asking = s->is_asking };
   return true;
 }
 
@@ -389,7 +396,8 @@ bool lock_next_command(lock_table *t, size_t number, request *out, lock_command 
   if (!r->is_up)
     return false;
   return next_renewals(r, out, ret, now) || next_due(r, out, ret, now) ||
-         next_orphan(r, out, ret, now) || registration_next(r, out, &ret->tag, now);
+         next_orphan(r, out, ret, now) || again_next(r, out, ret, now) ||
+         registration_next(r, out, &ret->tag, now);
 }
 
 void lock_unsent(lock_table *t, uint64_t tag, instant now)

@@ -98,7 +98,7 @@ static void give_back(lock_table *t, const inbox_message *m, instant now)
  * that lost the release, only the `want` names the lease. */
 static bool has_crossed(const lock_table *t, const inbox_message *m, instant now)
 {
-  return route_has_just_released(route_of_name(t, m->name, m->name_size), &m->lease, now);
+  return again_has_just_released(route_of_name(t, m->name, m->name_size), &m->lease, now);
 }
 
 /* Finds the name of a message: a multi-lock by its number, a shared lease by its ask, a

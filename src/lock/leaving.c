@@ -64,25 +64,30 @@ lease_state leave_cancelled(lease *l)
   return left(l);
 }
 
-static void is_over(orphan *s)
+static void note_end(orphan *s)
 {
   if (s != NULL)
-    s->is_over = true;
+    s->has_ended = true;
+}
+
+/* Other formats name an owner, not one lease: a later lease is the same. */
+bool lease_is_one(const lease *l)
+{
+  return l->table->protocol.dialect->traits.hands_over && !lease_never_ends(l);
 }
 
 /* A server that stood still may first execute a late renewal, and then refuse the release because
- * it lost the script; or it gets none, as the connection had been given up. Other formats name an
- * owner, not one lease: a later lease is the same. */
+ * it lost the script; or it gets none, as the connection had been given up. */
 static void release_as_orphan(const lease *l)
 {
   lock_table *t = l->table;
 
-  if (!t->protocol.dialect->traits.hands_over || lease_never_ends(l))
+  if (!lease_is_one(l))
     return;
   if (l->kind != LEASE_SET)
-    is_over(leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size));
+    note_end(leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size));
   for (size_t i = 0; i < set_count(l); i++)
-    is_over(leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size));
+    note_end(leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size));
 }
 
 lease_state leave_timer(lease *l, instant now)
@@ -126,7 +131,13 @@ void orphan_again(lock_table *t, call *c, bool is_redirected)
   orphan *s = c->orphan;
   route *r;
 
-  if (s == NULL || t->is_closing || ++s->attempts > STRAY_ATTEMPTS)
+  if (s == NULL || t->is_closing)
+    return;
+  if (s->is_again) {
+    again_back(t, c);
+    return;
+  }
+  if (++s->attempts > STRAY_ATTEMPTS)
     return;
   c->orphan = NULL;
   r = route_of_name(t, s->name, s->size);

@@ -17,10 +17,10 @@
  * what deadlock search reads of a client. The others know no claims, but what the first waiter
  * asks for: names.c how leases are made, found and freed; state.c the table of
  * states; asking.c asking, polling, watching a lease that seems dead; holding.c grant, renewal,
- * loss, with the arithmetic in lease.c; leaving.c release, cancel, orphans; yielding.c other
- * processes ask first after a release, in dialects without a queue; parking.c,
- * reuse_history.c keeping a lease, its automatic start, room for a new name (names_max);
- * acks.c replicas that acknowledge.
+ * loss, with the arithmetic in lease.c; leaving.c release, cancel, orphans; again.c releases that a
+ * failover may have lost; yielding.c other processes ask first after a release, in dialects without
+ * a queue; parking.c, reuse_history.c keeping a lease, its automatic start, room for a new name
+ * (names_max); acks.c replicas that acknowledge.
  * command.c when a name sends, wire.c which call of the dialect, answer.c what the answer means;
  * inbox.c messages, trust.c which are believed; channel.c channels of names, missing rights to
  * subscribe; polling.c no messages can be had, so waiters poll. route.c the server of a name and
@@ -158,7 +158,11 @@ void lock_channel_down(lock_table *t, size_t r, const char *channel, size_t size
 
 /* ---- commands to send ---- */
 
-bool lock_wants_link(const lock_table *t, size_t r);    /* a name waits for this server */
+bool lock_waits_for(const lock_table *t, size_t r);     /* a name waits for this server */
+bool lock_wants_link(const lock_table *t, size_t r);    /* or a release is to be repeated there */
+/* A release is to be repeated, or would be if this server were replaced now: worth a search, in
+ * a long outage only if there are news. */
+bool lock_may_repeat(const lock_table *t, size_t r, bool is_news, instant now);
 bool lock_wants_inbox(const lock_table *t, size_t r);
 bool lock_wants_acks(const lock_table *t, size_t r);    /* the link for WAIT */
 bool lock_link_is_doubtful(const lock_table *t, size_t r);  /* a renewal is overdue */

@@ -168,6 +168,7 @@ void lock_slots_changed(lock_table *t, instant now)
   }
   dues_move(t);
   orphans_move(t);
+  again_moved(t);
   channels_moved(t);
 }
 

@@ -128,7 +128,7 @@ void lock_link_down(lock_table *t, size_t number, dibs_status why, const char *w
   r->is_up = false;
   r->link_is_doubtful = false;
   r->ifeq = IFEQ_UNKNOWN;
-  route_forget_released(r);
+  again_link_down(r, now);
   server_clock_reconnects(&r->clock);
   r->down_why = why;
   text_add(&shown, words);

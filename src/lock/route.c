@@ -61,8 +61,9 @@ static void route_free(lock_table *t, route *r)
     orphan *s = r->orphans;
 
     r->orphans = s->next;
-    mem_free(&t->memory, s);
+    orphan_free(t, s);
   }
+  again_drop(r);
   mem_free(&t->memory, r);
 }
 
@@ -72,33 +73,6 @@ void routes_free(lock_table *t)
     route_free(t, t->routes[i]);
   route_free(t, t->nowhere);
   mem_free(&t->memory, t->routes);
-}
-
-/* ---- what it has released ---- */
-
-/* The first waiter, if it is not granted, repeats its `want` with its polls: 0.8 to 1 s later, of
- * leases of 3 s or more. */
-#define JUST_RELEASED SPAN_MS(500)
-
-void route_note_released(route *r, const lease_id *id, instant now)
-{
-  size_t i = id->ask % RELEASES_KEPT;
-
-  r->released[i].lease = *id;
-  r->released[i].at = now;
-}
-
-void route_forget_released(route *r)
-{
-  memset(r->released, 0, sizeof(r->released));
-}
-
-bool route_has_just_released(const route *r, const lease_id *id, instant now)
-{
-  size_t i = id->ask % RELEASES_KEPT;
-
-  return lease_id_equal(&r->released[i].lease, id) &&
-         instant_since(now, r->released[i].at).ns < JUST_RELEASED.ns;
 }
 
 /* ---- which one ---- */
@@ -195,12 +169,17 @@ bool lock_is_lost_in_slots(const lock_table *t)
 
 /* ---- what a route needs ---- */
 
-bool lock_wants_link(const lock_table *t, size_t r)
+bool lock_waits_for(const lock_table *t, size_t r)
 {
   const route *wanted = t->routes[r];
 
   /* It may have no names yet, but a name was redirected to it. */
   return wanted->names > 0 || wanted->asked > 0 || wanted->orphans != NULL;
+}
+
+bool lock_wants_link(const lock_table *t, size_t r)
+{
+  return lock_waits_for(t, r) || t->routes[r]->again.first != NULL;
 }
 
 bool lock_wants_inbox(const lock_table *t, size_t r)

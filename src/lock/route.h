@@ -22,15 +22,19 @@ typedef struct orphan orphan;
  * without a nonce says so, which may be forged; its release writes nothing where there is no such
  * lease. */
 struct orphan {
-  orphan *next;
+  orphan *prev, *next;
   lease_id lease;
   bool is_share, is_hearsay;
-  bool is_over;                 /* it has ended by itself, without a late renewal */
+  bool has_ended;                /* by itself, unless a late renewal is executed */
+  bool is_again;                 /* a release that was confirmed (again.c) */
+  instant released_at, over;     /* of that: until when the lease could still stand */
   bool is_redirected, is_asking; /* its slot is moving: send ASKING first */
   unsigned attempts;
   size_t size;
   char name[];
 };
+
+typedef struct orphans_kept { orphan *first; size_t count; } orphans_kept;
 
 /* A channel for all names of one tag, which may move from node to node (Cluster). */
 struct channel {
@@ -43,8 +47,6 @@ struct channel {
   size_t size;
   char bytes[];
 };
-
-#define RELEASES_KEPT 8
 
 /* One server that stores names. */
 struct route {
@@ -61,12 +63,13 @@ struct route {
   call *calls;
   size_t renew_calls, name_calls;      /* of them: renewals; others, but for acks */
   orphan *orphans; size_t orphan_count;
+  orphans_kept confirmed;        /* releases that it confirmed on this connection: again.c */
+  orphans_kept again;            /* and others before: to be repeated */
+  size_t again_calls;            /* under way */
   bool is_up, inbox_is_up, wants_inbox, wants_acks;
   bool link_is_doubtful, inbox_has_no_subscriber;
   bool renew_with_text;
   enum { IFEQ_UNKNOWN, IFEQ_KNOWN, IFEQ_REFUSED } ifeq;   /* of this connection, protocol.md 23 */
-  /* The last that it confirmed on this connection, each at its ask modulo RELEASES_KEPT. */
-  struct { lease_id lease; instant at; } released[RELEASES_KEPT];
   bool is_read_only;             /* the last server that got a write is a replica */
   instant inbox_up_at;
   instant down_since;
@@ -86,11 +89,6 @@ struct route {
 bool routes_init(lock_table *t);                      /* false: no memory */
 void routes_free(lock_table *t);
 bool route_is_usable(const route *r);                 /* up, and no replica */
-/* A server that has confirmed the release does not have the lease any more, until the connection
- * breaks. */
-void route_note_released(route *r, const lease_id *id, instant now);
-void route_forget_released(route *r);
-bool route_has_just_released(const route *r, const lease_id *id, instant now);
 /* `before`, and `words` with the server that said them. */
 void route_add_words(const route *r, const char *before, const char *words, text *out);
 /* Finds the slot and the route of a name, from the first of its names. */

@@ -25,6 +25,7 @@ lock_table *lock_table_new(const lock_settings *s)
   slots_init(&t->lease_slots, &t->memory);
   slots_init(&t->call_slots, &t->memory);
   wait_report_init(t);
+  again_init(t);
   t->only_polls = s->only_polls;
   return routes_init(t) ? t : lock_table_free(t);
 }
@@ -57,7 +58,7 @@ bool table_reserve_timers(lock_table *t, size_t more)
   /* Only grows: the largest number of timers that names and claims needed at once. */
   const lock_counts *counts = &t->backend.counts;
   size_t wanted = (size_t)(counts->names * 3 + counts->holds + counts->parked +
-                           counts->waiting) + 1 + more;
+                           counts->waiting) + 3 + more;
 
   if (wanted <= t->timer_count)
     return true;
@@ -151,6 +152,11 @@ void table_tick(hold_backend *b, instant now)
     case TIMER_WAIT_REPORT:
       wait_report_timer(t);
       break;
+    case TIMER_AGAIN_OVER:
+      again_forget(t, now);
+      break;
+    case TIMER_AGAIN:
+      break;
     default:
       assert(false);
     }
@@ -173,6 +179,8 @@ void table_close(hold_backend *b, instant now)
   lease *l, *next;
 
   t->is_closing = true;
+  for (size_t i = 0; i <= t->route_count; i++)
+    again_drop_unsent(route_at(t, i));   /* no call waits for them, and the server may be gone */
   for (l = t->first_lease; l != NULL; l = next) {
     next = l->next;
     lease_close(l, now);
@@ -191,7 +199,7 @@ bool lock_is_quiet(const lock_table *t)
 {
   for (size_t i = 0; i < t->route_count; i++)
     for (const orphan *s = t->routes[i]->orphans; s != NULL; s = s->next)
-      if (is_worth_a_wait(t->routes[i], s->is_over))
+      if (is_worth_a_wait(t->routes[i], s->has_ended))
         return false;
   for (const lease *l = t->first_lease; l != NULL; l = l->next)
     if (is_worth_a_wait(l->route, l->state == LEASE_RELEASING && l->term.is_over))

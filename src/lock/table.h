@@ -140,6 +140,7 @@ struct call {
   ack_step ack_step;             /* ACKS */
   lease_id lease;                /* RELEASE */
   orphan *orphan;                  /* STRAY */
+  bool is_again;                 /* STRAY: counted in `again_calls` of its route */
   span ttl;                      /* ACQUIRE */
   size_t count;                  /* RENEW */
   struct {
@@ -151,7 +152,8 @@ struct call {
   } renewals[];
 };
 
-enum { TIMER_POLL = HOLD_TIMER_CLAIM + 1, TIMER_RENEW, TIMER_DEADLINE, TIMER_WAIT_REPORT };
+enum { TIMER_POLL = HOLD_TIMER_CLAIM + 1, TIMER_RENEW, TIMER_DEADLINE, TIMER_WAIT_REPORT,
+       TIMER_AGAIN, TIMER_AGAIN_OVER };
 
 /* The wait report (wait_report.c). */
 typedef struct wait_report {
@@ -214,6 +216,10 @@ struct lock_table {
   bool only_polls;               /* by the settings */
   buffer notes_due;              /* ids of leases whose note must be set or removed */
   wait_report wait_report;
+  timer again_over;              /* releases do not matter any more */
+  timer again_pause;             /* no release is repeated while it is set */
+  bool again_failed;             /* a repetition, since the last pause was set */
+  unsigned again_pauses;         /* consecutive, without a reply: each is twice as long */
   char fault_words[256];
   instant undecided_at;          /* the last refusal to decide; 0: none yet */
 };
@@ -445,6 +451,21 @@ lease_state leave_timer(lease *l, instant now);
 orphan *leave_orphan(lock_table *t, const lease_id *id, bool is_share, const void *bytes,
                      size_t size);       /* NULL: too many, or no memory */
 void orphan_again(lock_table *t, call *c, bool is_redirected);    /* it was not executed there */
+bool lease_is_one(const lease *l);        /* no later one is named as it is; ends by itself */
+
+/* ---- again.c ---- */
+void orphan_free(lock_table *t, orphan *s);
+void again_init(lock_table *t);
+void again_keep(const lease *l, instant now);     /* its release was confirmed */
+void again_link_down(route *r, instant now);      /* they are to be repeated */
+void again_moved(lock_table *t);                  /* slots have other routes now, or the same */
+void again_back(lock_table *t, call *c);          /* after a pause */
+void again_forget(lock_table *t, instant now);    /* those that do not matter any more */
+void again_drop(route *r);
+void again_drop_unsent(route *r);                 /* what is to be repeated */
+/* The server does not have the lease any more: its connection has not broken since. */
+bool again_has_just_released(const route *r, const lease_id *id, instant now);
+bool again_next(route *r, request *out, lock_command *ret, instant now);
 
 /* ---- trust.c ---- */
 enum { HINT_ASK = 1, HINT_SCRIPT = 16 };      /* what a hint costs of the hints allowed */
@@ -494,6 +515,8 @@ bool wire_token(const lease *l, text *out);
 
 /* ---- command.c ---- */
 call *call_new(route *r, call_kind kind, size_t renewals);  /* NULL: no memory */
+/* Its request; the caller takes `s` from its list. false: no memory. */
+bool orphan_send(route *r, orphan *s, request *out, lock_command *ret, instant now);
 void call_free(lock_table *t, call *c);
 uint64_t call_for_acks(lease *l);         /* its tag; 0: no memory */
 void calls_cut_acks(route *r);            /* their link is down */

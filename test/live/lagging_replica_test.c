@@ -102,6 +102,32 @@ TEST_WITH(a_holder_that_it_knows_goes_on, setup, teardown)
   b = dibs_close(b);
 }
 
+static bool is_free(void *data)
+{
+  const char *stored = test_server_command(test_set_member(set, 1), "GET dibs:m:{stuck}");
+
+  (void)data;
+  return stored[0] == '=';
+}
+
+/* No client asks for the name, and the one that released it has nothing to send. */
+TEST_WITH(a_release_that_it_does_not_know_is_repeated_by_an_idle_client, setup, teardown)
+{
+  dibs_client *a = live_open(test_set_url(set)), *b;
+  dibs_hold *hold = live_lock(a, "stuck", 600000);
+
+  assert_true(test_set_wait_in_sync(set, LIVE_LONG_MS));
+  replica_lags();
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  assert_false(is_free(NULL));
+  (void)fail_over();
+  assert_true(live_until(LIVE_LONG_MS, is_free, NULL));
+  b = live_open(test_set_url(set));
+  live_expect_free(b, "stuck", LIVE_LONG_MS);
+  a = dibs_close(a);
+  b = dibs_close(b);
+}
+
 TEST_WITH(who_asked_for_a_replica_is_not_granted_what_it_lacks, setup, teardown)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);

@@ -205,6 +205,7 @@ TEST(a_new_connection_begins_with_the_script)
   peer_expect_told(p, "suspect a");
   peer_serve(p, "renew*", "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
+  peer_serve(p, "text:release " A ":1:*", "1");         /* again: trace/again */
   peer_release(p, "a");
   released_by_script(p, "1");
   peer_advance_ms(p, 1);
@@ -224,7 +225,10 @@ TEST(a_release_whose_reply_was_lost_is_asked_as_script)
 
     begins(p);
     peer_reconnect(p);
-    released_by_script(p, answers[i]);
+    peer_expect(p, by_script());
+    peer_expect(p, "text:release " A ":1:*");           /* again: trace/again */
+    peer_answer(p, "%s", answers[i]);
+    peer_expect_told(p, "released a DIBS_OK");
     peer_end_clean(p);
   }
 }
