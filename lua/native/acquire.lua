@@ -47,7 +47,7 @@ if fields and is_plain and not fields.err then
   end
   stored = not fields[4] and fields[1]
 end
-if stored and is_plain and not ARGV[5] then
+if stored and is_plain then
   --@may_return wait_behind
 end
 local until_us, floor_text, expected, wish = ARGV[2]:match('^%d+ (%d+) (%d+) (%d+) (.*)$')

@@ -504,6 +504,7 @@ TEST(a_hand_over_sets_the_retention_anew_once_in_100_s)
     { 0, 30000, 0, true }, { -1, 30000, 0, true },
     { 1000000, 30001, 0, true }, { 1000000, 7200000, 0, true },
     { 1000000, 30000, 30000, true }, { 1000000, 60000, 60000, true },
+    { 1000000, 31000, 30000, true },       /* as far ahead as a lease of 30 s that was renewed */
   };
 
   world_listen(w, BERT);
@@ -541,6 +542,21 @@ TEST(a_wait_sets_the_retention_anew_once_in_100_s)
     assert_int_equal(is_kept_anew(), cases[i].is_anew || is_general());
     test_server_command(world_server(w), "DEL " WORLD_KEY);
   }
+}
+
+TEST(a_waiter_past_its_limit_is_not_before_the_next_one)
+{
+  acquire_call c;
+
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_set_time(w, START_US);
+  world_acquire(w, ANNA, 1);
+  c = world_call(w, 1);
+  c.give_up_us = START_US + 1000000;
+  assert_int_equal(world_send(w, BERT, &c).rank, 0);
+  world_set_time(w, START_US + 1000001);
+  assert_int_equal(world_acquire(w, CARL, 1).rank, 0);
 }
 
 RUN_STAGE(stage_start, stage_stop, stage_clear, stage_check_errors)
