@@ -88,7 +88,7 @@ TEST(while_there_is_no_server_the_lease_ends)
   is_idle(p);
 }
 
-/* What was released so long ago has reached every replica. */
+/* A client repeats only the releases of the last 30 s. */
 TEST(an_old_release_is_not_repeated)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3600000 });

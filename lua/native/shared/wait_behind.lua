@@ -27,17 +27,17 @@ if id and nonce and head and next and head <= next and owner ~= client and watch
       local ttl, lingers = string.match(ARGV[4], '^ (%d+) %d+ 0 (%d)$')
       local entry = client .. ' ' .. number .. ' ' .. ttl .. ' x' .. lingers .. ' 1 ' ..
         give_up .. ' ' .. digits .. nonce .. ' ' .. floor
-      -- A lease that was granted by TIME in this 100 s has the retention.
-      local is_recent = ahead == length and #granted == 16 and
-        string.sub(granted, 1, 8) == string.sub(digits, 1, 8)
-      length = length + 0
-      local kept = length <= 900000 and 3600000 or 4 * length
+      local span = length + 0
+      local kept = span <= 900000 and 3600000 or 4 * span
       if value then
         --@may_return inflate
       else
         redis.call('HSET', key, 'n', string.format('%d', next + 1), 'w' .. place, entry,
           'c' .. client, place)
-        if not is_recent and redis.call('PTTL', key) < kept then
+        -- A lease that was granted by TIME in this 100 s has the retention.
+        if (ahead ~= length or #granted ~= 16 or
+          string.sub(granted, 1, 8) ~= string.sub(digits, 1, 8)) and
+          redis.call('PTTL', key) < kept then
           redis.call('PEXPIRE', key, kept)
         end
       end
@@ -45,7 +45,7 @@ if id and nonce and head and next and head <= next and owner ~= client and watch
         redis.pcall('PUBLISH', inboxes .. string.sub(owner, 1, 22), 'want ' .. id .. ' ' .. name)
       end
       left = math.floor(left / 1000)
-      return { 3, now, left < length and left or length, length, id, renewals + 0, next - head }
+      return { 3, now, left < span and left or span, span, id, renewals + 0, next - head }
     end
   end
 end
