@@ -343,6 +343,33 @@ static void reads_without_a_warning(void *data)
   c = dibs_close(c);
 }
 
+static void note_silence(const dibs_event *event, void *data)
+{
+  if (event->kind == DIBS_EVENT_WARNING && strstr(event->text, "does not answer") != NULL)
+    *(bool *)data = true;
+}
+
+static void warns_of_silence(void *data)
+{
+  dibs_options o = DIBS_OPTIONS_INIT;
+  dibs_inspection *in = NULL;
+  dibs_client *c = NULL;
+  bool is_told = false;
+
+  (void)data;
+  o.on_event = note_silence;
+  o.on_event_data = &is_told;
+  o.command_timeout_ms = SILENT_MS;
+  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK);
+  expect_ok(c, dibs_inspect(c, (dibs_bytes){ "free", 4 }, &in));
+  in = dibs_inspection_free(in);
+  dibs_sim_sleep_ms(2 * SILENT_MS);         /* the other program has what it locks */
+  refuse();
+  EXPECT(dibs_inspect(c, (dibs_bytes){ "free", 4 }, &in) == DIBS_ERR_UNREACHABLE);
+  EXPECT(is_told);
+  c = dibs_close(c);
+}
+
 /* Its holder has died, and a try by another client would get it. */
 static void inspects_what_is_over(void *data)
 {
@@ -492,6 +519,11 @@ TEST(one_server_that_is_silent_leaves_time_to_read_the_history)
 TEST(one_server_that_is_silent_does_not_make_a_warning_of_all)
 {
   played_with(DIBS_SIM_SERVER_PAUSE, reads_without_a_warning, 1);
+}
+
+TEST(a_silent_majority_is_told)
+{
+  played_with(DIBS_SIM_SERVER_PAUSE, warns_of_silence, 2);
 }
 
 TEST(what_is_over_is_not_shown_as_held_beside_a_silent_server)

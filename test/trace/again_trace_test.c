@@ -146,6 +146,7 @@ TEST(only_the_last_of_many_are_repeated_and_few_at_once)
   assert_string_equal(peer_last_command(p), line);
   for (int i = 0; i < AT_ONCE; i++)
     peer_answer(p, "1");
+  peer_expect_nothing(p);
   peer_break(p, 0);
   is_idle(p);
 }

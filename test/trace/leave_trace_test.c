@@ -198,6 +198,29 @@ TEST(close_waits_for_the_release_of_a_lease_that_may_be_there)
   peer_free(p);
 }
 
+/* Which was lost at its end before: that says nothing about the present lease. */
+TEST(close_waits_for_the_release_of_the_next_lease_of_a_name)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
+
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_advance_ms(p, 3000);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_lock(p, "b", (struct wish){ .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_serve(p, "release " A ":1:60", "1");
+  peer_serve(p, "acquire*", "[1 %lld 3000 90]", peer_server_us(p));
+  peer_expect_told(p, "granted b");
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect b");
+  engine_close(peer_engine(p), peer_now(p));
+  peer_advance_ms(p, 1000);
+  peer_expect_told(p, "released a DIBS_LOST");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
 TEST(close_releases_what_is_held_and_leaves_the_queues)
 {
   struct peer *p = peer_held((struct wish){ .name = "n" });
