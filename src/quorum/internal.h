@@ -78,6 +78,7 @@ struct quorum_record {
   timer repair;
   bool is_raising;               /* ROUND: the fence is being written to the servers */
   bool is_probing;               /* ROUND: it goes on waiting in the queue */
+  bool asks_first;               /* ROUND: only the queue server is asked yet */
   bool met_others;               /* another client had it */
   bool is_short;                 /* too few servers have replied since `short_since` */
   instant short_since;
@@ -109,6 +110,14 @@ typedef struct quorum_server {
   char last_words[512], why_words[256];
 } quorum_server;
 
+/* A name that others had in the last round of a waiter. */
+typedef struct contended_name {
+  uint64_t name;                 /* name_hash() */
+  instant until;
+} contended_name;
+
+#define CONTENDED_NAMES 64       /* those with the same place replace each other */
+
 struct quorum {
   hold_backend backend;          /* the first member */
   memory memory;
@@ -123,6 +132,7 @@ struct quorum {
   size_t record_count;
   uint64_t seen;                 /* the highest token, but none far ahead */
   span pace;                     /* the usual reply time of servers */
+  contended_name contended[CONTENDED_NAMES];
   instant closing_until;
   char fault_words[128];
   uint64_t names_max;
@@ -179,6 +189,9 @@ void round_answered(member_lease *m, instant now);  /* measures the reply time o
 
 /* ---- queue.c ---- */
 member_lease *queue_member(quorum_record *r);  /* NULL: no server replies */
+/* Where a round should begin that is likely to fail; NULL: at all servers. */
+member_lease *queue_to_ask_first(quorum_record *r, instant now);
+void queue_is_free(const quorum_record *r);    /* the server that was asked first granted it */
 void queue_up(quorum_record *r, instant now);  /* others have it: waits for its turn */
 void queue_rest(quorum_record *r, instant now);
 /* Of a try, after a split of the votes; until `at`, which may be 0, or a random time. */

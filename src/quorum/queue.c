@@ -5,22 +5,28 @@
  * which may be stuck; in RECORD_RESTING: the next round. */
 #include "quorum/internal.h"
 
-#include "base/hash.h"
+#include "lock/name_place.h"
 
 #define REST_FIRST SPAN_MS(10)
 #define REST_MAX SPAN_MS(200)
+#define REST_DOUBLINGS 10
 #define REST_SHORT SPAN_MS(100)     /* while too few servers reply */
 #define PROBE_FIRST SPAN_MS(1000)
 #define PROBE_DOUBLINGS 4
+#define CONTENDED_FOR SPAN_MS(1000)
+
+/* ---- the queue server ---- */
+
+static uint64_t hash_of(const quorum_record *r)
+{
+  return name_hash(r->entry->bytes + 1, r->entry->size - 1);
+}
 
 /* The first server in an order that all clients derive from the name: each is the queue
  * server for its share of the names. */
 static size_t first_of(const quorum_record *r)
 {
-  uint64_t hash = fnv1a(FNV1A_START, r->entry->bytes + 1, r->entry->size - 1);
-
-  hash ^= hash >> 32;
-  return (size_t)(hash % r->quorum->count);
+  return name_place(hash_of(r), r->quorum->count);
 }
 
 /* The first server in the order that replies, or will soon; of those in quarantine, or of
@@ -51,12 +57,70 @@ member_lease *queue_member(quorum_record *r)
   return at_queue != NULL ? at_queue : member_to_queue_at(r, true);
 }
 
+/* ---- names for which clients compete ----
+ *
+ * A client that releases such a name and asks for it again at all servers would have a majority
+ * before the next in the queue does, only to give it back. So it asks the queue server first. A
+ * guess: where it is wrong, the others are asked a reply time later. */
+
+static contended_name *contended_of(const quorum_record *r)
+{
+  return &r->quorum->contended[name_place(hash_of(r), CONTENDED_NAMES)];
+}
+
+static void contended_note(const quorum_record *r, instant now)
+{
+  *contended_of(r) = (contended_name){ .name = hash_of(r),
+                                       .until = instant_add(now, CONTENDED_FOR) };
+}
+
+void queue_is_free(const quorum_record *r)
+{
+  contended_name *c = contended_of(r);
+
+  if (c->name == hash_of(r))
+    c->until = (instant){ 0 };
+}
+
+member_lease *queue_to_ask_first(quorum_record *r, instant now)
+{
+  const quorum *q = r->quorum;
+  const contended_name *c = contended_of(r);
+  size_t first = first_of(r);
+
+  if (r->kind != LOCK_MUTEX || r->is_short || wish_of(&r->claims)->is_try ||
+      c->name != hash_of(r) || !instant_before(now, c->until))
+    return NULL;
+  for (size_t i = 0; i < q->count; i++) {
+    size_t server = (first + i) % q->count;
+    member_lease *m = &r->members[server];
+
+    if (!m->is_barred && !m->is_held_back && !q->servers[server].is_silent)
+      return m->state == MEMBER_GRANTED || m->state == MEMBER_PENDING ? NULL : m;
+  }
+  return NULL;
+}
+
+/* ---- pauses ---- */
+
+/* What a client has of a name while another is granted at the queue server, it releases as soon as
+ * it has that server's answer: so that other one has a majority after a reply time, mostly. */
+static span rest_first(quorum_record *r)
+{
+  const quorum *q = r->quorum;
+  const member_lease *at_queue = queue_member(r);
+
+  if (at_queue == NULL || at_queue->state != MEMBER_GRANTED || q->pace.ns == 0)
+    return REST_FIRST;
+  return span_min((span){ q->pace.ns * 2 }, REST_FIRST);
+}
+
 void queue_rest(quorum_record *r, instant now)
 {
   quorum *q = r->quorum;
-  unsigned doublings = r->rests < 5 ? r->rests : 5;
+  unsigned doublings = r->rests < REST_DOUBLINGS ? r->rests : REST_DOUBLINGS;
   span longest = r->is_short ? REST_SHORT
-                             : span_min((span){ REST_FIRST.ns << doublings }, REST_MAX);
+                             : span_min((span){ rest_first(r).ns << doublings }, REST_MAX);
 
   r->rests++;
   r->state = RECORD_RESTING;
@@ -98,6 +162,7 @@ void queue_up(quorum_record *r, instant now)
   const quorum *q = r->quorum;
   member_lease *at_queue = queue_member(r);
 
+  contended_note(r, now);
   r->is_raising = r->is_probing = false;
   for (size_t i = 0; i < q->count; i++)
     if (&r->members[i] != at_queue)

@@ -63,14 +63,14 @@ static bool is_failing(const quorum_record *r, const member_tally *t)
   return t->busy > 0 && t->granted + t->busy >= majority && t->awaited == 0;
 }
 
-void round_begin(quorum_record *r, instant now)
+/* Tries at all servers that have not been asked. */
+static void ask_all(quorum_record *r, instant now)
 {
   quorum *q = r->quorum;
   uint64_t token = proposal(q, now);
   member_tally t;
 
-  r->state = RECORD_ROUND;
-  r->is_raising = false;
+  r->asks_first = false;
   for (size_t i = 0; i < q->count; i++) {
     member_lease *m = &r->members[i];
 
@@ -82,6 +82,22 @@ void round_begin(quorum_record *r, instant now)
   t = member_count(r, now);
   timers_set(&q->timers, &r->stage,
              is_failing(r, &t) ? now : instant_add(now, round_patience(q)));
+}
+
+void round_begin(quorum_record *r, instant now)
+{
+  member_lease *first = queue_to_ask_first(r, now);
+
+  r->state = RECORD_ROUND;
+  r->is_raising = false;
+  if (first == NULL) {
+    ask_all(r, now);
+    return;
+  }
+  r->asks_first = true;
+  member_cast(first, true, proposal(r->quorum, now), now);
+  timers_set(&r->quorum->timers, &r->stage,
+             first->state != MEMBER_PENDING ? now : instant_add(now, round_patience(r->quorum)));
 }
 
 /* ---- the end of a round ---- */
@@ -275,12 +291,32 @@ static void round_failed(quorum_record *r, const member_tally *t, instant now)
   }
 }
 
+/* The server that was asked first has answered. In quarantine it is a bad queue server. */
+static void first_answered(quorum_record *r, instant now)
+{
+  const member_lease *first = queue_member(r);
+
+  if (first != NULL && first->state == MEMBER_BUSY && !first->is_held_back) {
+    r->asks_first = false;
+    r->met_others = true;
+    queue_up(r, now);
+    return;
+  }
+  queue_is_free(r);
+  ask_all(r, now);
+}
+
 void round_look(quorum_record *r, instant now)
 {
   member_tally t = member_count(r, now);
   bool fails = is_failing(r, &t), waits = !wish_of(&r->claims)->is_try;
   const member_lease *at_queue;
 
+  if (r->asks_first) {
+    if (t.pending == 0)
+      first_answered(r, now);
+    return;
+  }
   if (!fails && t.granted < r->quorum->majority)
     return;
   at_queue = waits ? queue_member(r) : NULL;
@@ -306,6 +342,8 @@ void round_timer(quorum_record *r, instant now)
   }
   if (r->is_raising)
     too_few(r, now);
+  else if (r->asks_first)
+    ask_all(r, now);
   else
     round_look(r, now);
 }

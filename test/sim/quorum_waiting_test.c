@@ -97,6 +97,128 @@ TEST(of_waiters_at_once_one_holds_soon)
   }
 }
 
+enum { TURNS = 400, CLAIMS_MAX = 8 };
+
+typedef struct shape { size_t servers, clients, claims; } shape;
+typedef struct turn_cost { span time; double commands; } turn_cost;
+
+/* Who has had it asks again at once, as clients do that compete for a name; nobody does anything
+ * with it. The mean of a turn. */
+static turn_cost turn_of(shape of)
+{
+  site *s = site_of(of.servers, of.clients);
+  told t[CLAIMS_MAX];
+  bool is_ending[CLAIMS_MAX] = { false };
+  size_t turns = 0;
+  instant begun = s->now;
+  turn_cost mean;
+
+  s->jitter = (span){ s->delay[0].ns / 5 };
+  for (size_t i = 0; i < of.claims; i++)
+    claim_by(s, i % of.clients, &t[i], false);
+  while (turns < TURNS) {
+    size_t holding = 0;
+
+    site_run_for(s, (span){ s->delay[0].ns / 50 });
+    for (size_t i = 0; i < of.claims; i++) {
+      if (t[i].granted == 1 && !is_ending[i]) {
+        holding++;
+        turns++;
+        is_ending[i] = true;
+        release_by(s, i % of.clients, &t[i]);
+      }
+      if (t[i].released == 1) {
+        is_ending[i] = false;
+        claim_by(s, i % of.clients, &t[i], false);
+      }
+    }
+    assert_true(holding <= 1);
+    assert_true(instant_since(s->now, begun).ns < SPAN_MS(60000).ns);
+  }
+  mean = (turn_cost){ .time = { instant_since(s->now, begun).ns / TURNS },
+                      .commands = (double)s->commands / TURNS };
+  over(s);
+  return mean;
+}
+
+/* Two reply times: the release and the message, then the grants of the others. Of each of those
+ * a grant and a release; of the queue server an answer that it is busy, and a raise, too. */
+TEST(a_turn_takes_two_reply_times_and_few_commands)
+{
+  static const shape shapes[] = { { 3, 2, 2 }, { 3, 4, 4 }, { 3, 4, 8 }, { 3, 8, 8 },
+                                  { 5, 4, 4 }, { 5, 4, 8 } };
+
+  for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+    turn_cost turn = turn_of(shapes[i]);
+
+    if (getenv("QUORUM_VERBOSE") != NULL)
+      print_message("%zu servers, %zu clients, %zu claims: %lld us and %.2f commands a turn\n",
+                    shapes[i].servers, shapes[i].clients, shapes[i].claims,
+                    (long long)(turn.time.ns / 1000), turn.commands);
+    assert_true(turn.time.ns < 2500000);
+    assert_true(turn.commands < 2 * (double)shapes[i].servers + 3);
+  }
+}
+
+/* From the claim to its grant. */
+static span granted_after(site *s, size_t client, told *t)
+{
+  claim_by(s, client, t, false);
+  return await(s, &t->granted, SPAN_MS(1000));
+}
+
+/* b waits for a, and has it next. */
+static void compete(site *s, told *a, told *b)
+{
+  hold(s, 0, a);
+  claim_by(s, 1, b, false);
+  site_run_for(s, SPAN_MS(20));
+  release_by(s, 0, a);
+  (void)await(s, &b->granted, SPAN_MS(50));
+  release_by(s, 1, b);
+  (void)await(s, &b->released, SPAN_MS(50));
+}
+
+TEST(a_name_that_is_free_again_costs_one_reply_time_more_once)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  compete(s, &a, &b);
+  assert_true(granted_after(s, 1, &b).ns >= SPAN_MS(2).ns);
+  release_by(s, 1, &b);
+  (void)await(s, &b.released, SPAN_MS(50));
+  assert_true(granted_after(s, 1, &b).ns < SPAN_MS(2).ns);
+  over(s);
+}
+
+TEST(a_queue_server_that_is_asked_first_may_be_silent)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  compete(s, &a, &b);
+  s->is_mute[site_queue_server(s, "x")] = true;
+  assert_true(granted_after(s, 1, &b).ns < SPAN_MS(100).ns);
+  over(s);
+}
+
+TEST(a_queue_server_that_is_asked_first_may_be_in_quarantine)
+{
+  site *s = site_with_quarantine(3, 2, SPAN_MS(60000));
+  told a, b;
+
+  claim_by(s, 0, &a, false);             /* all servers are new */
+  (void)await(s, &a.granted, SPAN_MS(65000));
+  release_by(s, 0, &a);
+  (void)await(s, &a.released, SPAN_MS(50));
+  compete(s, &a, &b);
+  site_restart(s, site_queue_server(s, "x"), false);
+  site_run_for(s, SPAN_MS(300));
+  assert_true(granted_after(s, 1, &b).ns < SPAN_MS(100).ns);
+  over(s);
+}
+
 TEST(the_queue_server_may_be_silent_from_the_beginning)
 {
   site *s = site_of(3, 2);
