@@ -81,8 +81,6 @@ static dibs_status permits_read(client_record *c, const dibs_target *t, lock_cal
     status = semaphore_units_check(c, t->limit, 0);
   if (status == DIBS_OK && t->limit != 0 && call->spec.units > t->limit)
     status = client_refuse(c, DIBS_ERR_ARGUMENT, "target.units is more than target.limit");
-  if (status == DIBS_OK && t->limit != 0)
-    status = one_place_check(c);
   return status;
 }
 

@@ -59,12 +59,12 @@ static dibs_status kind_check(client_record *c, lock_spec *spec)
   return native_check(c, "kinds of exclusive locks: " WITHOUT_KINDS);
 }
 
-static dibs_status units_check(client_record *c, const lock_spec *spec)
+static dibs_status permits_check(client_record *c, const lock_spec *spec)
 {
   uint64_t most = dialect_permits_max(&c->names, spec->kind);
 
   if (spec->units <= most)
-    return DIBS_OK;
+    return one_place_check(c);
   return client_refuse_with(c, DIBS_ERR_ARGUMENT,
                             "permits are %" PRIu64 "; allowed are 1 to %" PRIu64 " with a lease",
                             spec->units, most);
@@ -101,7 +101,7 @@ static dibs_status dialect_check(client_record *c, lock_call *call)
   if (call->value != NULL)
     return native_check(c, "elections");
   if (kind_has_permits(spec->kind))
-    return traits->has_shares ? units_check(c, spec) : native_check(c, "permits");
+    return traits->has_shares ? permits_check(c, spec) : native_check(c, "permits");
   if (kind_is_exclusive(spec->kind))
     return DIBS_OK;
   return traits->has_shares ? readers_check(c, spec) : native_check(c, "read/write locks");
