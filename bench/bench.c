@@ -21,14 +21,14 @@ static size_t note_count;
 
 void bench_die(const char *format, ...)
 {
+  char words[500];
   va_list arguments;
 
   (void)fflush(stdout);
-  (void)fputs("bench: ", stderr);
   va_start(arguments, format);
-  (void)vfprintf(stderr, format, arguments);
+  (void)vsnprintf(words, sizeof(words), format, arguments);
   va_end(arguments);
-  (void)fputc('\n', stderr);
+  (void)fprintf(stderr, "bench: %s\n", words);  /* one write: several processes may end so */
   exit(1);
 }
 

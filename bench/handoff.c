@@ -181,6 +181,30 @@ static void child(const plan *p, int number)
   _exit(0);
 }
 
+static void child_check(const plan *p, int number, int status, const char *when)
+{
+  bool is_killed = WIFSIGNALED(status);
+
+  if (status != 0)
+    bench_die("process %d of %d (%s) ended %s, %s %d", number + 1, p->processes,
+              style_names[p->style], when, is_killed ? "by signal" : "with exit code",
+              is_killed ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* One that ends before it is ready would be waited for without end. */
+static void children_ready(const plan *p, const pid_t *children)
+{
+  while ((int)atomic_load(&all->ready) < p->processes) {
+    for (int i = 0; i < p->processes; i++) {
+      int status;
+
+      if (waitpid(children[i], &status, WNOHANG) == children[i])
+        child_check(p, i, status, "before all were ready");
+    }
+    (void)usleep(1000);
+  }
+}
+
 static void children_start(const plan *p, pid_t *children)
 {
   atomic_store(&all->ready, 0);
@@ -194,9 +218,10 @@ static void children_start(const plan *p, pid_t *children)
       (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
       child(p, i);
     }
+    if (children[i] < 0)
+      bench_die("no process");
   }
-  while ((int)atomic_load(&all->ready) < p->processes)
-    (void)usleep(1000);
+  children_ready(p, children);
 }
 
 /* What was only in the queue is dropped with its process; the queue with the key. */
@@ -207,8 +232,7 @@ static void children_stop(const plan *p, const pid_t *children)
     int status;
 
     (void)waitpid(children[i], &status, 0);
-    if (status != 0)
-      bench_die("a process of waiters ends with %d (%s)", status, style_names[p->style]);
+    child_check(p, i, status, "too early");
   }
   (void)test_server_command(server, "FLUSHALL");
 }
