@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "base/cancel_state.h"
+#include "base/errno_text.h"
 #include "base/record_size.h"
 
 #define SNAPSHOTS_MAX 64
@@ -192,6 +193,18 @@ dibs_status outcome_note(const outcome *o, client_record *c)
 dibs_status client_fault(client_record *c, dibs_status status, const char *message)
 {
   return note(c->handle_word, status, node_of(c, status), message);
+}
+
+dibs_status descriptor_fault(client_record *c, const char *wants_it, int fault)
+{
+  char words[160];
+  text why = text_over(words, sizeof(words));
+
+  text_add(&why, "no descriptor left for ");
+  text_add(&why, wants_it);
+  text_add(&why, ": ");
+  text_add(&why, errno_text(fault));
+  return client_fault(c, DIBS_ERR_SYSTEM, words);
 }
 
 dibs_status client_refuse(client_record *c, dibs_status status, const char *message)

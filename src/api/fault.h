@@ -45,7 +45,9 @@ dibs_status outcome_note(const outcome *o, client_record *c);
 /* Note a fault without an operation: mutex held, and mutex not held. Return `status`. */
 dibs_status client_fault(client_record *c, dibs_status status, const char *message);
 dibs_status client_refuse(client_record *c, dibs_status status, const char *message);
-/* The latter with a message by text_format(). */
+/* As client_fault(), of an errno: there is no descriptor left for `wants_it`, such as "a hold". */
+dibs_status descriptor_fault(client_record *c, const char *wants_it, int fault);
+/* client_refuse() with a message by text_format(). */
 dibs_status client_refuse_with(client_record *c, dibs_status status, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
 /* Notes an error again that another call of this thread has replaced. */

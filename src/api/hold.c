@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "base/errno_text.h"
 
 /* ---- without the mutex ---- */
 
@@ -97,16 +96,6 @@ static const char *why_no_token(const claim *cl)
   return engine_hold_is_one_lease(drive_engine(cl->client->drive), cl->id) ? NULL : NOT_ONE;
 }
 
-static dibs_status no_descriptor(client_record *c, int fault)
-{
-  char words[160];
-  text why = text_over(words, sizeof(words));
-
-  text_add(&why, "no descriptor left for a hold: ");
-  text_add(&why, errno_text(fault));
-  return client_fault(c, DIBS_ERR_SYSTEM, words);
-}
-
 int dibs_hold_fd(dibs_hold *hold)
 {
   entry in;
@@ -124,7 +113,7 @@ int dibs_hold_fd(dibs_hold *hold)
     fd = descriptor_keep(eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
     atomic_store(&h->fd, fd);
   }
-  (void)claim_leave(&in, fd >= 0 ? DIBS_OK : no_descriptor(in.client, errno));
+  (void)claim_leave(&in, fd >= 0 ? DIBS_OK : descriptor_fault(in.client, "a hold", errno));
   return fd;
 }
 

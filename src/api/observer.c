@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/observer.c - observers of an election: report each change of the leader that
  * election_observe_row of sync/election.h sees. */
+#include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -226,28 +227,25 @@ static dibs_status observer_enter(const dibs_observer *value, entry *ret_entry,
   return status;
 }
 
-static int observer_fd(const dibs_observer *value)
-{
-  entry in;
-  observer *o;
-  int fd;
-
-  if (observer_enter(value, &in, &o) != DIBS_OK)
-    return -1;
-  if (o->fd < 0)
-    o->fd = descriptor_keep(eventfd(o->is_new || o->wait.is_over ? 1 : 0,
-                                    EFD_CLOEXEC | EFD_NONBLOCK));
-  fd = o->fd;
-  (void)claim_leave(&in, DIBS_OK);
-  return fd;
-}
-
 int dibs_observer_fd(dibs_observer *value)
 {
   last_call kept = fault_keep();
-  int fd = observer_fd(value);
+  dibs_status status = DIBS_OK;
+  entry in;
+  observer *o;
+  int fd = -1;
 
-  fault_restore(&kept);
+  if (observer_enter(value, &in, &o) == DIBS_OK) {
+    if (o->fd < 0)
+      o->fd = descriptor_keep(eventfd(o->is_new || o->wait.is_over ? 1 : 0,
+                                      EFD_CLOEXEC | EFD_NONBLOCK));
+    if (o->fd < 0)
+      status = descriptor_fault(in.client, "an observer", errno);
+    fd = o->fd;
+    (void)claim_leave(&in, status);
+  }
+  if (status == DIBS_OK)
+    fault_restore(&kept);
   return fd;
 }
 

@@ -366,22 +366,37 @@ TEST(a_thread_that_is_refused_is_named)
   run_without_stdio(start_no_thread);
 }
 
+static void check_no_descriptor_for(dibs_client *c, const char *wants_it)
+{
+  dibs_error error = DIBS_ERROR_INIT;
+
+  CHECK(dibs_client_error(c, 0, &error) == DIBS_OK && error.status == DIBS_ERR_SYSTEM);
+  CHECK(strstr(error.text, "no descriptor left for ") != NULL);
+  CHECK(strstr(error.text, wants_it) != NULL && strstr(error.text, "ulimit -n") != NULL);
+}
+
 static void get_no_descriptor(void)
 {
   dibs_options o = live_options();
   dibs_lock_options lock = live_lock_options(TTL_MS, LIVE_LONG_MS);
   struct rlimit none = { 0, 0 };
-  dibs_error error = DIBS_ERROR_INIT;
+  dibs_observer *observer = NULL;
   dibs_client *c = NULL;
   dibs_hold *hold = NULL;
 
   CHECK(dibs_open(live_url(), &o, &c, NULL) == DIBS_OK);
+  if (live_place() != LIVE_QUORUM)
+    CHECK(dibs_observe(c, "election", NULL, NULL, NULL, &observer) == DIBS_OK);
   CHECK(dibs_lock(c, "descriptors", &lock, &hold) == DIBS_OK);
   CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
   CHECK(dibs_hold_fd(hold) == -1);
-  CHECK(dibs_client_error(c, 0, &error) == DIBS_OK && error.status == DIBS_ERR_SYSTEM);
-  CHECK(strstr(error.text, "ulimit -n") != NULL);
+  check_no_descriptor_for(c, "a hold");
   CHECK(dibs_release(hold) == DIBS_OK);
+  if (observer != NULL) {
+    CHECK(dibs_observer_fd(observer) == -1);
+    check_no_descriptor_for(c, "an observer");
+  }
+  observer = dibs_observer_free(observer);
   c = dibs_close(c);
 }
 
