@@ -100,12 +100,6 @@ static void mutex_init(drive *d)
   drive_waiter_init(&d->jobs_waiter);
 }
 
-dibs_status drive_may_open(text *why)
-{
-  (void)why;
-  return DIBS_OK;
-}
-
 dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *why)
 {
   drive *d = mem_zalloc(&settings->engine.memory, sizeof(*d));

@@ -68,8 +68,9 @@ typedef struct drive_settings {
   drive_handler handler;
 } drive_settings;
 
-/* Whether this process may open a client: true, except in a program that is linked with
- * the simulator and runs outside of it. */
+/* Whether this process may open a client: not without CLOCK_BOOTTIME (DIBS_ERR_SYSTEM), and not
+ * linked with the simulator and outside of it (DIBS_ERR_CONFIG). After a fault `why` has a
+ * message. */
 dibs_status drive_may_open(text *why);
 /* Opens descriptors, starts dibs-io. After a fault `why` has a message: DIBS_ERR_TLS,
  * DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY. */

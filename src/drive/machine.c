@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cancel_state.h"
+#include "base/errno_text.h"
 #include "base/thread_local.h"
 #include "drive/drive.h"
 
@@ -59,6 +60,20 @@ bool drive_is_busy(void)
   return calls > outside;
 }
 
+/* Without it a lease would end at a random instant. */
+dibs_status drive_may_open(text *why)
+{
+  struct timespec at;
+
+  if (clock_gettime(CLOCK_BOOTTIME, &at) == 0)
+    return DIBS_OK;
+  text_add(why, "the clock CLOCK_BOOTTIME cannot be read: ");
+  text_add(why, errno_text(errno));
+  text_add(why, "; leases need it. A seccomp filter has to allow clock_gettime()");
+  return DIBS_ERR_SYSTEM;
+}
+
+/* drive_may_open() has read it once. */
 instant drive_now(void)
 {
   struct timespec at;
