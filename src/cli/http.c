@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/http_heads.h"
 #include "cli/message.h"
 
-#define CONNECTIONS_MAX 64
 #define HEAD_SECONDS 5         /* without a byte of the next request, or before its end */
+#define HEAD_MOST_MS 10000     /* until its head is complete */
 #define IDLE_SECONDS 60        /* while a request is answered */
 #define FILE_MAX 65536
 
@@ -28,6 +30,7 @@ struct http_server {
   char host[110];            /* of --listen, as a URL has it */
   char address[300];
   char *cert, *key;
+  http_heads heads;
 };
 
 struct http_request {
@@ -180,6 +183,24 @@ static bool is_local_host(http_request *r)
   return false;
 }
 
+static void expect_head(http_server *s, struct MHD_Connection *connection, int64_t until_ms)
+{
+  const union MHD_ConnectionInfo *info =
+    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+  if (info != NULL)
+    http_heads_set(&s->heads, info->connect_fd, until_ms);
+}
+
+/* A connection begins, or ends; its socket is closed afterwards. */
+static void connected(void *data, struct MHD_Connection *connection, void **state,
+                      enum MHD_ConnectionNotificationCode what)
+{
+  (void)state;
+  expect_head(data, connection,
+              what == MHD_CONNECTION_NOTIFY_STARTED ? clock_ms() + HEAD_MOST_MS : 0);
+}
+
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state)
@@ -187,6 +208,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
   http_request r = { data, connection, MHD_NO, false, false };
 
   (void)version, (void)upload, (void)upload_size, (void)state;
+  expect_head(data, connection, 0);
   (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, IDLE_SECONDS);
   if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
     reply_text(&r, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
@@ -204,9 +226,11 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 static void answered(void *data, struct MHD_Connection *connection, void **state,
                      enum MHD_RequestTerminationCode how)
 {
-  (void)data, (void)state;
-  if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, HEAD_SECONDS);
+  (void)state;
+  if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+    return;
+  expect_head(data, connection, clock_ms() + HEAD_MOST_MS);
+  (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, HEAD_SECONDS);
 }
 
 /* ---- start ---- */
@@ -308,9 +332,10 @@ static int daemon_start(const char *verb, http_server *s, const struct addrinfo 
     tls[0].option = MHD_OPTION_END;
   errno = 0;
   s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, at->ai_addr,
-                               MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+                               MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX,
                                MHD_OPTION_CONNECTION_TIMEOUT, HEAD_SECONDS,
-                               MHD_OPTION_NOTIFY_COMPLETED, answered, NULL,
+                               MHD_OPTION_NOTIFY_COMPLETED, answered, s,
+                               MHD_OPTION_NOTIFY_CONNECTION, connected, s,
                                MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
   if (s->daemon != NULL)
     return 0;
@@ -328,6 +353,7 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
 
   if (s != NULL) {
     s->options = *o;
+    (void)pthread_mutex_init(&s->heads.mutex, NULL);
     s->is_loopback = is_loopback(at->ai_addr);
     host_write(s, o->listen);
     if (!s->is_loopback && !o->is_public_allowed && o->token == NULL && o->cert == NULL)
@@ -357,6 +383,14 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
 const char *http_address(const http_server *s)
 {
   return s->address;
+}
+
+void http_wait(http_server *s, const sigset_t *ends)
+{
+  const struct timespec second = { .tv_sec = 1 };
+
+  while (sigtimedwait(ends, NULL, &second) < 0)
+    http_heads_end_late(&s->heads, clock_ms());
 }
 
 void http_stop(http_server *s)

@@ -3,6 +3,7 @@
 #ifndef CLI_HTTP_H
 #define CLI_HTTP_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,9 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
 
 /* "http://127.0.0.1:9464", with the port that was given by the system for 0. */
 const char *http_address(const http_server *s);
+/* Returns after a signal of `ends`, which the threads of the program block. Before that it ends
+ * connections that are too slow. */
+void http_wait(http_server *s, const sigset_t *ends);
 void http_stop(http_server *s);
 
 /* `body` is copied. */

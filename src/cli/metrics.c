@@ -80,7 +80,7 @@ static int serve(exporter *e, const metrics_arguments *a)
                            .is_public_allowed = true, .handle = answer, .data = e };
   http_server *server = NULL;
   sigset_t ends;
-  int number, code;
+  int code;
 
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
@@ -90,7 +90,7 @@ static int serve(exporter *e, const metrics_arguments *a)
   if (code != 0)
     return code;
   say_softly("metrics at %s/metrics", http_address(server));
-  sigwait(&ends, &number);
+  http_wait(server, &ends);
   http_stop(server);
   return CODE_OK;
 }

@@ -371,7 +371,7 @@ static int serve(web *w, const http_options *o)
   http_server *server = NULL;
   pthread_t thread;
   sigset_t ends;
-  int number, code;
+  int code;
 
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
@@ -386,7 +386,7 @@ static int serve(web *w, const http_options *o)
   }
   say_softly("dashboard at %s/%s", http_address(server),
              o->token != NULL ? "?token=... (as given)" : "");
-  sigwait(&ends, &number);
+  http_wait(server, &ends);
   pthread_mutex_lock(&w->mutex);
   w->is_over = true;
   pthread_cond_broadcast(&w->changed);

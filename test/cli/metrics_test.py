@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """dibs metrics: over real locks of several processes; scraped by a real Prometheus."""
+import contextlib
 import glob
 import json
 import stat
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -78,6 +80,37 @@ def connections_without_a_request_do_not_keep_others_out():
                 return None
         until(answers, 'another one is answered')
         for one in silent:
+            one.close()
+
+
+# Each byte is in time, the head of the request is not.
+def connections_that_send_a_request_slowly_do_not_either():
+    with _Exporter() as exporter:
+        where = urllib.parse.urlsplit(exporter.address)
+        slow, is_over = [], threading.Event()
+        for _ in range(64):
+            slow.append(socket.create_connection((where.hostname, where.port), PATIENCE))
+            slow[-1].sendall(b'GET /metrics HTTP/1.1\r\n')
+
+        def send():
+            while not is_over.wait(1):
+                for one in slow:
+                    with contextlib.suppress(OSError):      # it may be closed
+                        one.send(b'x')
+
+        def answers():
+            try:
+                return exporter.get()
+            except OSError:
+                return None
+        sender = threading.Thread(target=send)
+        sender.start()
+        try:
+            until(answers, 'another one is answered', 2 * PATIENCE)
+        finally:
+            is_over.set()
+            sender.join()
+        for one in slow:
             one.close()
 
 
