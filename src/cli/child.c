@@ -272,6 +272,7 @@ enum child_state child_look(child *c, int *ret_detail)
   case GUARDIAN_ENDED:
     c->status = report.number;
     c->is_by_guardian = report.is_by_guardian;
+    c->ended_before_ms = report.kill_at_ms;
     return CHILD_ENDED;
   case GUARDIAN_STARTED:
   default:

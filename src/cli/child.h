@@ -40,6 +40,7 @@ typedef struct child {
   bool was_hung_up;        /* it asked for a terminal, and there is none */
   bool is_by_guardian;     /* the guardian signalled or killed it */
   bool is_unguarded;       /* the guardian was killed, and so was the command */
+  int64_t ended_before_ms; /* it ended before this last time of the guardian; 0: perhaps not */
   int status;              /* after CHILD_ENDED: as from waitpid() */
 } child;
 

@@ -128,6 +128,7 @@ static void report(const guard *g, enum guardian_event event, int number)
   r.number = number;
   r.guardian = getpid();
   r.is_by_guardian = g->has_signalled || g->has_killed;
+  r.kill_at_ms = clock_ms() < g->order.kill_at_ms ? g->order.kill_at_ms : 0;
   /* A stop may be dropped by a wrapper that reads nothing; an end waits for it. */
   (void)!send(g->socket, &r, sizeof(r),
               MSG_NOSIGNAL | (event == GUARDIAN_ENDED ? 0 : MSG_DONTWAIT));

@@ -51,6 +51,7 @@ typedef struct guardian_report {
   int number;              /* the pid; an errno; the signal that stopped it; its wait status */
   pid_t guardian;          /* the pid of the sender */
   bool is_by_guardian;     /* ENDED: after the guardian's own signal or kill */
+  int64_t kill_at_ms;      /* ENDED: before this time of the last order; 0: perhaps not */
 } guardian_report;
 
 typedef struct guardian_plan {

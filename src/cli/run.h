@@ -68,6 +68,8 @@ typedef struct run {
   bool came_to_own_end;       /* the command: also after a signal and "renewed again" */
   bool outlived_signal;       /* and that was no end by the signal: it went on for kill_after */
   bool has_held_on;           /* the command ended under the lock, and --min-hold began */
+  bool has_overslept;         /* it ended in time; this process, stopped, saw that when the lease
+                                 was over */
   int end_signal;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;
 

@@ -19,8 +19,10 @@ static const char *when_lost(const run *r)
 {
   if (r->command == NULL)
     return "";
-  return r->has_held_on ? " during --min-hold, after the command had ended"
-                        : " before the command ended";
+  if (r->has_held_on)
+    return " during --min-hold, after the command had ended";
+  return r->has_overslept ? " while dibs was stopped, after the command had ended"
+                          : " before the command ended";
 }
 
 /* `why`: of renewals that failed or of the loss, as run_why(). */

@@ -239,6 +239,7 @@ static bool look_at_child(run *r)
     return false;
   case CHILD_ENDED:
     note_end_by_guardian(r);
+    r->has_overslept = r->child.ended_before_ms != 0 && clock_ms() >= r->child.ended_before_ms;
     return true;
   case CHILD_RUNS:
   default:

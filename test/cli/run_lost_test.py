@@ -460,6 +460,21 @@ def what_the_command_started_is_dead_before_the_lease_of_a_stopped_wrapper_ends(
         contains(done.err, 'stopped')
 
 
+def a_loss_after_the_command_has_ended_beside_a_stopped_wrapper_is_reported_as_such():
+    process = start('run', '-t', '4s', 'ended', '--', 'cat', stdin=subprocess.PIPE)
+    until_held('ended')
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: process_state(process.pid) == 'T', 'the wrapper is stopped')
+    process.stdin.close()               # it ends long before the guardian would end it
+    process.stdin = None
+    until(lambda: not is_held('ended'), 'the lease has ended')
+    process.send_signal(signal.SIGCONT)
+    done = finish(process)
+    equal(done.code, 79, done)
+    contains(done.err, 'ended was lost while dibs was stopped, after the command had ended')
+    lacks(done.err, 'before the command ended')
+
+
 def a_stopped_wrapper_lets_its_command_clean_up():
     out, up = temporary_file(), temporary_file()
     process = start('run', '-t', '3s', '-k', '900ms', 'tidy', '--', 'sh', '-c',
