@@ -6,8 +6,8 @@
 #include "lock/name_place.h"
 
 #define SOON SPAN_MS(1000)
-#define TIMES_TAKEN 3
-#define TIMES_REVOKED 2
+#define TIMES_TAKEN 3u
+#define TIMES_REVOKED 2u
 #define DOUBLINGS 5             /* of the pause: up to 96 grants */
 
 static reuse_record *reuse_record_of(reuse_history *h, const void *name, size_t size)

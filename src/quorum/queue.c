@@ -88,8 +88,8 @@ member_lease *queue_to_ask_first(quorum_record *r, instant now)
   const contended_name *c = contended_of(r);
   size_t first = first_of(r);
 
-  if (r->kind != LOCK_MUTEX || r->is_short || wish_of(&r->claims)->is_try ||
-      c->name != hash_of(r) || !instant_before(now, c->until))
+  if (r->is_short || wish_of(&r->claims)->is_try || c->name != hash_of(r) ||
+      !instant_before(now, c->until))
     return NULL;
   for (size_t i = 0; i < q->count; i++) {
     size_t server = (first + i) % q->count;

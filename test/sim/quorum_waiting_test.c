@@ -99,8 +99,17 @@ TEST(of_waiters_at_once_one_holds_soon)
 
 enum { TURNS = 400, CLAIMS_MAX = 8 };
 
-typedef struct shape { size_t servers, clients, claims; } shape;
+typedef struct shape { lock_kind kind; size_t servers, clients, claims; } shape;
 typedef struct turn_cost { span time; double commands; } turn_cost;
+
+/* Of a read/write lock as a writer. */
+static void claim_kind(site *s, lock_kind kind, size_t client, told *t)
+{
+  lock_spec w = wish_for(t);
+
+  w.kind = kind;
+  claim_as(s, client, t, &w);
+}
 
 /* Who has had it asks again at once, as clients do that compete for a name; nobody does anything
  * with it. The mean of a turn. */
@@ -115,7 +124,7 @@ static turn_cost turn_of(shape of)
 
   s->jitter = (span){ s->delay[0].ns / 5 };
   for (size_t i = 0; i < of.claims; i++)
-    claim_by(s, i % of.clients, &t[i], false);
+    claim_kind(s, of.kind, i % of.clients, &t[i]);
   while (turns < TURNS) {
     size_t holding = 0;
 
@@ -129,7 +138,7 @@ static turn_cost turn_of(shape of)
       }
       if (t[i].released == 1) {
         is_ending[i] = false;
-        claim_by(s, i % of.clients, &t[i], false);
+        claim_kind(s, of.kind, i % of.clients, &t[i]);
       }
     }
     assert_true(holding <= 1);
@@ -145,8 +154,11 @@ static turn_cost turn_of(shape of)
  * a grant and a release; of the queue server an answer that it is busy, and a raise, too. */
 TEST(a_turn_takes_two_reply_times_and_few_commands)
 {
-  static const shape shapes[] = { { 3, 2, 2 }, { 3, 4, 4 }, { 3, 4, 8 }, { 3, 8, 8 },
-                                  { 5, 4, 4 }, { 5, 4, 8 } };
+  static const shape shapes[] = {
+    { LOCK_MUTEX, 3, 2, 2 }, { LOCK_MUTEX, 3, 4, 4 }, { LOCK_MUTEX, 3, 4, 8 },
+    { LOCK_MUTEX, 3, 8, 8 }, { LOCK_MUTEX, 5, 4, 4 }, { LOCK_MUTEX, 5, 4, 8 },
+    { LOCK_RWLOCK, 3, 2, 2 }, { LOCK_RWLOCK, 3, 4, 8 }, { LOCK_RWLOCK, 5, 4, 4 },
+  };
 
   for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
     turn_cost turn = turn_of(shapes[i]);
