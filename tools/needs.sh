@@ -52,6 +52,7 @@ lintian|lintian||||
 rpmbuild|rpm|rpm-build|||
 python3-setuptools|python3-setuptools|python3-setuptools|py3-setuptools|python-setuptools|
 python3-dev|python3-dev|python3-devel|python3-dev|python|
+lib:inih|libinih-dev|inih-devel|inih-dev|libinih|inih
 lib:libuv|libuv1-dev|libuv-devel|libuv-dev|libuv|libuv
 lib:libevent|libevent-dev|libevent-devel|libevent-dev|libevent|libevent
 libev|libev-dev|libev-devel|libev-dev|libev|libev
