@@ -306,12 +306,28 @@ static void first_answered(quorum_record *r, instant now)
   ask_all(r, now);
 }
 
+/* Until the first replies nothing is known of the time that they take: the limit of a first round
+ * is long, and is set again. */
+static void shorten(quorum_record *r)
+{
+  quorum *q = r->quorum;
+  instant asked_at = { 0 };
+
+  for (size_t i = 0; i < q->count; i++)
+    if (r->members[i].state == MEMBER_PENDING && !r->members[i].waits)
+      asked_at = instant_max(asked_at, r->members[i].asked_at);
+  if (!r->is_raising && asked_at.ns > 0 && timer_is_set(&r->stage))
+    timers_set(&q->timers, &r->stage,
+               instant_min(r->stage.at, instant_add(asked_at, round_patience(q))));
+}
+
 void round_look(quorum_record *r, instant now)
 {
   member_tally t = member_count(r, now);
   bool fails = is_failing(r, &t), waits = !wish_of(&r->claims)->is_try;
   const member_lease *at_queue;
 
+  shorten(r);
   if (r->asks_first) {
     if (t.pending == 0)
       first_answered(r, now);

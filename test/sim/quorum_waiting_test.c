@@ -245,6 +245,17 @@ TEST(the_queue_server_may_be_silent_from_the_beginning)
   over(s);
 }
 
+/* A command is a client of its own each time. */
+TEST(a_silent_queue_server_costs_a_new_client_no_more_than_others)
+{
+  site *s = site_of(3, 1);
+  told a;
+
+  s->is_mute[site_queue_server(s, "x")] = true;
+  assert_true(granted_after(s, 0, &a).ns < SPAN_MS(60).ns);
+  over(s);
+}
+
 TEST(the_queue_server_may_fall_silent_under_those_who_wait)
 {
   site *s = site_of(3, 2);
