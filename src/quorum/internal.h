@@ -191,7 +191,7 @@ void round_answered(member_lease *m, instant now);  /* measures the reply time o
 member_lease *queue_member(quorum_record *r);  /* NULL: no server replies */
 /* Where a round should begin that is likely to fail; NULL: at all servers. */
 member_lease *queue_to_ask_first(quorum_record *r, instant now);
-void queue_is_free(const quorum_record *r);    /* the server that was asked first granted it */
+void queue_found_free(const quorum_record *r);    /* the server that was asked first granted it */
 void queue_up(quorum_record *r, instant now);  /* others have it: waits for its turn */
 void queue_rest(quorum_record *r, instant now);
 /* Of a try, after a split of the votes; until `at`, which may be 0, or a random time. */

@@ -24,9 +24,9 @@ static uint64_t hash_of(const quorum_record *r)
 
 /* The first server in an order that all clients derive from the name: each is the queue
  * server for its share of the names. */
-static size_t first_of(const quorum_record *r)
+static size_t first_of(uint64_t name, size_t servers)
 {
-  return name_place(hash_of(r), r->quorum->count);
+  return name_place(name, servers);
 }
 
 /* The first server in the order that replies, or will soon; of those in quarantine, or of
@@ -34,7 +34,7 @@ static size_t first_of(const quorum_record *r)
 static member_lease *member_to_queue_at(quorum_record *r, bool is_held_back)
 {
   const quorum *q = r->quorum;
-  size_t first = first_of(r);
+  size_t first = first_of(hash_of(r), q->count);
 
   for (size_t i = 0; i < q->count; i++) {
     size_t server = (first + i) % q->count;
@@ -63,32 +63,36 @@ member_lease *queue_member(quorum_record *r)
  * before the next in the queue does, only to give it back. So it asks the queue server first. A
  * guess: where it is wrong, the others are asked a reply time later. */
 
-static contended_name *contended_of(const quorum_record *r)
+static contended_name *contended_at(quorum *q, uint64_t name)
 {
-  return &r->quorum->contended[name_place(hash_of(r), CONTENDED_NAMES)];
+  return &q->contended[name_place(name, CONTENDED_NAMES)];
 }
 
 static void contended_note(const quorum_record *r, instant now)
 {
-  *contended_of(r) = (contended_name){ .name = hash_of(r),
-                                       .until = instant_add(now, CONTENDED_FOR) };
+  uint64_t name = hash_of(r);
+
+  *contended_at(r->quorum, name) = (contended_name){ .name = name,
+                                                     .until = instant_add(now, CONTENDED_FOR) };
 }
 
-void queue_is_free(const quorum_record *r)
+void queue_found_free(const quorum_record *r)
 {
-  contended_name *c = contended_of(r);
+  uint64_t name = hash_of(r);
+  contended_name *c = contended_at(r->quorum, name);
 
-  if (c->name == hash_of(r))
+  if (c->name == name)
     c->until = (instant){ 0 };
 }
 
 member_lease *queue_to_ask_first(quorum_record *r, instant now)
 {
-  const quorum *q = r->quorum;
-  const contended_name *c = contended_of(r);
-  size_t first = first_of(r);
+  quorum *q = r->quorum;
+  uint64_t name = hash_of(r);
+  const contended_name *c = contended_at(q, name);
+  size_t first = first_of(name, q->count);
 
-  if (r->is_short || wish_of(&r->claims)->is_try || c->name != hash_of(r) ||
+  if (r->is_short || wish_of(&r->claims)->is_try || c->name != name ||
       !instant_before(now, c->until))
     return NULL;
   for (size_t i = 0; i < q->count; i++) {

@@ -302,7 +302,7 @@ static void first_answered(quorum_record *r, instant now)
     queue_up(r, now);
     return;
   }
-  queue_is_free(r);
+  queue_found_free(r);
   ask_all(r, now);
 }
 
@@ -311,14 +311,15 @@ static void first_answered(quorum_record *r, instant now)
 static void shorten(quorum_record *r)
 {
   quorum *q = r->quorum;
-  instant asked_at = { 0 };
+  instant asked_at = { 0 }, limit;
 
   for (size_t i = 0; i < q->count; i++)
     if (r->members[i].state == MEMBER_PENDING && !r->members[i].waits)
       asked_at = instant_max(asked_at, r->members[i].asked_at);
-  if (!r->is_raising && asked_at.ns > 0 && timer_is_set(&r->stage))
-    timers_set(&q->timers, &r->stage,
-               instant_min(r->stage.at, instant_add(asked_at, round_patience(q))));
+  limit = instant_add(asked_at, round_patience(q));
+  if (!r->is_raising && asked_at.ns > 0 && timer_is_set(&r->stage) &&
+      instant_before(limit, r->stage.at))
+    timers_set(&q->timers, &r->stage, limit);
 }
 
 void round_look(quorum_record *r, instant now)

@@ -188,6 +188,14 @@ static span granted_after(site *s, size_t client, told *t)
   return await(s, &t->granted, SPAN_MS(1000));
 }
 
+/* Holds it for a moment. */
+static void have_had(site *s, size_t client, told *t)
+{
+  hold(s, client, t);
+  release_by(s, client, t);
+  (void)await(s, &t->released, SPAN_MS(50));
+}
+
 /* b waits for a, and has it next. */
 static void compete(site *s, told *a, told *b)
 {
@@ -209,9 +217,7 @@ static span next_after(uint64_t seed)
   span took;
 
   random_seed(&s->random, seed);
-  hold(s, 2, &c);                        /* its connections stand */
-  release_by(s, 2, &c);
-  (void)await(s, &c.released, SPAN_MS(50));
+  have_had(s, 2, &c);                    /* its connections stand */
   hold(s, 0, &a);
   claim_by(s, 1, &b, false);
   site_run_for(s, SPAN_MS(300));
