@@ -68,7 +68,7 @@ TEST(one_whose_request_has_come_stays)
   assert_true(is_ended(0));
 }
 
-/* Its number may be another connection's by then. */
+/* Later the number of its socket may belong to another connection. */
 TEST(one_is_ended_once)
 {
   http_heads_set(&heads, ours[0], 100);

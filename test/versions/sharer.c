@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -163,6 +164,7 @@ int main(int argc, char **argv)
 
   if (argc != 7)
     return 64;
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);     /* also while it is stopped */
   kind = argv[2];
   name = argv[3];
   until = now_ms() + atof(argv[4]) * 1e3;
