@@ -20,12 +20,12 @@ PAGE = 'doc/design/architecture.md'
 MARKED = re.compile(r'(<!-- modules: [^\n]*-->\n)(.*?)(<!-- end of modules -->)', re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/[^"]+"', re.M)
 PROGRAMS_USE = 'admin'
-COLUMNS = {'cli': 9, 'watch': 27, 'sim/explore': 32, 'sim/deployed': 48, 'sim/world': 40, 'api': 19,
-           'admin': 9, 'data': 19,
-           'sim/server': 51, 'drive': 11, 'local': 31, 'engine': 11, 'link': 5, 'quorum': 17,
-           'lock': 17, 'fleet': 27, 'sync': 37, 'topo': 11, 'hold': 23, 'dialect': 23,
-           'request': 17, 'script': 17,
-           'resp': 17, 'base': 17}
+COLUMNS = {'cli': 15, 'watch': 33, 'sim/explore': 38, 'sim/deployed': 54, 'sim/world': 46,
+           'api': 25, 'admin': 15, 'data': 25,
+           'sim/server': 57, 'drive': 17, 'local': 37, 'engine': 17, 'link': 11, 'quorum': 23,
+           'lock': 23, 'fleet': 33, 'sync': 43, 'tls': 3, 'topo': 17, 'hold': 29, 'dialect': 29,
+           'request': 23, 'script': 23,
+           'resp': 23, 'base': 23}
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 LINES = {UP | DOWN: '│', LEFT | RIGHT: '─', UP | LEFT: '┘', UP | RIGHT: '└', DOWN | LEFT: '┐',
          DOWN | RIGHT: '┌', UP | DOWN | LEFT: '┤', UP | DOWN | RIGHT: '├',

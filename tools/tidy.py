@@ -36,11 +36,12 @@ LAYERS = {
     'quorum': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'hold', 'lock'],
     'engine': ['base', 'resp', 'request', 'link', 'topo', 'script', 'dialect', 'fleet', 'sync',
                'hold', 'lock', 'quorum'],
-    'drive': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine'],
+    'tls': ['base'],
+    'drive': ['base', 'tls', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine'],
     'local': ['base'],
     'api': ['base', 'resp', 'request', 'link', 'topo', 'script', 'dialect', 'sync', 'hold', 'lock',
-            'engine', 'drive', 'local'],
-    'admin': ['base', 'topo', 'script', 'dialect', 'api'],
+            'engine', 'tls', 'drive', 'local'],
+    'admin': ['base', 'tls', 'topo', 'script', 'dialect', 'api'],
     # libdibs-data: of api only what libdibs exports for it.
     'data': ['api/private.h'],
     # Of base only what has no state and allocates nothing.
@@ -108,7 +109,7 @@ HEAP_ROOMS = ['cli', 'local', 'watch']
 # later. The command fills the free ones when it begins.
 OPENERS = ['open', 'openat', 'socket', 'eventfd', 'timerfd_create', 'epoll_create1', 'signalfd',
            'memfd_create', 'inotify_init1', 'accept4', 'pipe2', 'socketpair', 'opendir', 'fopen']
-OPENER_ROOMS = ['drive', 'local', 'api', 'admin', 'data']
+OPENER_ROOMS = ['tls', 'drive', 'local', 'api', 'admin', 'data']
 # Where something belongs to no client.
 HEAP_FILES = {
     'src/base/plain_memory.h': 'the default of dibs_allocator, and of what may outlive its client',

@@ -48,6 +48,7 @@ class Dibs(ConanFile):
         toolchain = MesonToolchain(self)
         for feature in ('tests', 'examples', 'sim'):
             toolchain.project_options[feature] = 'disabled'
+        toolchain.project_options['tls'] = 'linked'
         toolchain.project_options['werror'] = False
         toolchain.generate()
         PkgConfigDeps(self).generate()

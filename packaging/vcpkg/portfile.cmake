@@ -6,7 +6,7 @@ vcpkg_download_distfile(ARCHIVE
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
 vcpkg_configure_meson(
   SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS -Dtests=disabled -Dexamples=disabled -Dsim=disabled -Dhttp=disabled -Dscreen=disabled -Dwerror=false)
+  OPTIONS -Dtests=disabled -Dexamples=disabled -Dsim=disabled -Dtls=linked -Dhttp=disabled -Dscreen=disabled -Dwerror=false)
 vcpkg_install_meson()
 vcpkg_fixup_pkgconfig()
 vcpkg_copy_tools(TOOL_NAMES dibs AUTO_CLEAN)

@@ -2,7 +2,6 @@
 /* admin/acl.c - the ACL SETUSER line with the rights that clients need. */
 #include <dibs/acl.h>
 
-#include <openssl/evp.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/record_size.h"
 #include "dialect/dialect.h"
 #include "script/script.h"
+#include "tls/digest.h"
 #include "topo/topo.h"
 
 #define USES_KNOWN 0x3ffu
@@ -144,19 +144,14 @@ static void add_new(text *out, size_t start, const char *commands)
   }
 }
 
-static bool add_digest(text *out, const char *password)
+static bool add_digest(text *out, const char *password, text *why)
 {
-  static const char digits[] = "0123456789abcdef";
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
+  char digits[SHA256_TEXT_SIZE];
 
-  if (EVP_Digest(password, strlen(password), digest, &size, EVP_sha256(), NULL) != 1)
+  if (!sha256_write(password, strlen(password), digits, why))
     return false;
   text_add(out, "#");
-  for (unsigned int i = 0; i < size; i++) {
-    text_add_bytes(out, &digits[digest[i] >> 4], 1);
-    text_add_bytes(out, &digits[digest[i] & 15], 1);
-  }
+  text_add(out, digits);
   return true;
 }
 
@@ -223,12 +218,12 @@ static void add_commands(text *out, const acl_wish *w)
   "+client|setname +sentinel|get-master-addr-by-name +sentinel|master +sentinel|sentinels " \
   "+subscribe +unsubscribe"
 
-static bool line_write(const acl_wish *w, text *out)
+static bool line_write(const acl_wish *w, text *out, text *why)
 {
   text_format(out, "ACL SETUSER %s on ", w->user);
   if (w->password == NULL)
     text_add(out, ">PASSWORD");
-  else if (!add_digest(out, w->password))
+  else if (!add_digest(out, w->password, why))
     return false;
   if ((w->uses & DIBS_ACL_SENTINEL) != 0) {
     text_add(out, SENTINEL_RIGHTS);
@@ -326,8 +321,8 @@ static dibs_status wish_write(const acl_wish *w, char *ret_text, size_t text_siz
   add_fault(&fault, w);
   if (fault.used > 0)
     return refuse(error, DIBS_ERR_ARGUMENT, words);
-  if (!line_write(w, &out))
-    return refuse(error, DIBS_ERR_SYSTEM, "no SHA-256");
+  if (!line_write(w, &out, &fault))
+    return refuse(error, DIBS_ERR_SYSTEM, words);
   if (out.used + 1 >= sizeof(line) || out.used >= text_size)
     return refuse(error, DIBS_ERR_ARGUMENT, "text_size is too small, or a word too long");
   memcpy(ret_text, line, out.used + 1);

@@ -2,8 +2,8 @@
 /* api/lock_files.c - see lock_files.h. */
 #include "api/lock_files.h"
 
-#include <openssl/evp.h>
-#include <string.h>
+#include "local/failure.h"
+#include "tls/digest.h"
 
 /* Of the servers of a quorum that have different ones: -1, as for all clients of it. */
 static int database_of(const deployment *d)
@@ -37,36 +37,26 @@ static bool identity_write(const claim *cl, size_t index, text *out)
   return true;
 }
 
-static bool digest_write(const claim *cl, size_t index, char ret_digest[65])
+static dibs_status digest_write(const claim *cl, size_t index,
+                                char ret_digest[SHA256_TEXT_SIZE], dibs_error *ret_error)
 {
-  static const char digits[] = "0123456789abcdef";
-  char identity[KEY_TEXT_SIZE + 16];
-  text out = text_over(identity, sizeof(identity));
-  unsigned char bytes[EVP_MAX_MD_SIZE];
-  EVP_MD_CTX *context = EVP_MD_CTX_new();
-  bool is_made = context != NULL && identity_write(cl, index, &out) &&
-                 EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
-                 EVP_DigestUpdate(context, out.at, out.used) == 1 &&
-                 EVP_DigestFinal_ex(context, bytes, NULL) == 1;
+  char identity[KEY_TEXT_SIZE + 16], words[sizeof(ret_error->text)] = "";
+  text out = text_over(identity, sizeof(identity)), why = text_over(words, sizeof(words));
 
-  EVP_MD_CTX_free(context);
-  for (size_t i = 0; i < 32 && is_made; i++) {
-    ret_digest[2 * i] = digits[bytes[i] >> 4];
-    ret_digest[2 * i + 1] = digits[bytes[i] & 15];
-  }
-  ret_digest[64] = 0;
-  return is_made;
+  if (!identity_write(cl, index, &out) || !sha256_write(out.at, out.used, ret_digest, &why))
+    return failure(ret_error, DIBS_ERR_SYSTEM, "%s", words);
+  return DIBS_OK;
 }
 
 static dibs_status file_open(const claim *cl, lock_files *f, size_t index, dibs_error *ret_error)
 {
-  char digest[65];
+  char digest[SHA256_TEXT_SIZE];
+  dibs_status status = DIBS_OK;
 
   if (f->locks[index].fd >= 0)
     return DIBS_OK;
-  if (!digest_write(cl, index, digest))
-    return DIBS_ERR_SYSTEM;
-  return local_lock_open(digest, &f->locks[index], ret_error);
+  status = digest_write(cl, index, digest, ret_error);
+  return status == DIBS_OK ? local_lock_open(digest, &f->locks[index], ret_error) : status;
 }
 
 /* `ret_fence` NULL: shared. */

@@ -11,7 +11,7 @@
 #include "drive/jobs.h"
 #include "drive/resolve.h"
 #include "drive/spin.h"
-#include "drive/tls.h"
+#include "drive/tls_shared.h"
 
 #define INPUT_BYTES 16384
 

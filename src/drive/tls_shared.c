@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/tls_shared.c - one TLS context for all servers that use the same files.
+/* drive/tls_shared.c - see tls_shared.h.
  *
  * Reading certificates takes milliseconds, and a cluster has hundreds of links. So they are read
  * again only after a refusal, and only if the disk has other ones. Contexts are freed with the
  * drive: a deployment names two or three sets of files. */
+#include "drive/tls_shared.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/plain_memory.h"
-#include "drive/tls.h"
 
 /* Of a file on the disk; zeros: there is none. */
 typedef struct stamp {

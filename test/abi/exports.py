@@ -17,9 +17,8 @@ import subprocess
 import sys
 
 # What a program that uses dibs loads besides it.
-NEEDED = ('libc.', 'libhiredis.', 'libssl.', 'libcrypto.', 'libpthread.',
-          'ld-linux', 'ld-musl', 'libm.')
-NEEDED_BY_SIM = ('liblua',)
+NEEDED = ('libc.', 'libhiredis.', 'libpthread.', 'libdl.', 'ld-linux', 'ld-musl', 'libm.')
+NEEDED_BY_SIM = ('liblua', 'libcrypto.', 'libssl.')
 NEEDED_BY_DATA = ('libc.', 'libdibs.', 'ld-linux', 'ld-musl')
 PRIVATE = 'dibs_private_'
 LISTS = {'': ['symbols.txt'], '-data': ['symbols-data.txt'],

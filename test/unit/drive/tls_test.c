@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Unit: drive/tls, drive/resolve - what can be said without a peer. */
+/* Unit: tls/tls, drive/tls_shared, drive/resolve - what can be said without a peer. */
 #include "tests.h"
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "drive/resolve.h"
-#include "drive/tls.h"
+#include "drive/tls_shared.h"
 #include "failing_heap.h"
 
 static failing_heap heap;

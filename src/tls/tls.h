@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/tls.h - a TLS filter of bytes: OpenSSL with two memory BIOs, no socket.
+/* tls/tls.h - a TLS filter of bytes: OpenSSL with two memory BIOs, no socket.
+ *
+ * No other module includes OpenSSL. tls.c is in libdibs.a, and in libdibs-tls.so, which libdibs.so
+ * loads with its first TLS server: load.c.
  *
  * Servers may share a context: authorities and client certificate. A session has the name
  * that the peer's certificate must have.
  *
  * TLS 1.2 at least; chain and name of the peer are always checked. Faults are DIBS_ERR_TLS
  * (or DIBS_ERR_NO_MEMORY); `why` contains what failed and what to do. */
-#ifndef DRIVE_TLS_H
-#define DRIVE_TLS_H
+#ifndef TLS_TLS_H
+#define TLS_TLS_H
 
 #include "base/base.h"
-#include "topo/topo.h"
 
 typedef struct tls_context tls_context;
 typedef struct tls_session tls_session;
@@ -27,29 +29,6 @@ tls_context *tls_context_free(tls_context *c);
 void tls_context_swap(tls_context *a, tls_context *b);
 /* The file and directory in which OpenSSL looks for the machine's authorities. */
 void tls_machine_places(const char **ret_file, const char **ret_directory);
-
-/* One context for all servers with the same files. */
-typedef struct tls_shared {
-  memory memory;
-  struct tls_shared_one *first;
-} tls_shared;
-
-void tls_shared_init(tls_shared *s, const memory *m);
-void tls_shared_deinit(tls_shared *s);
-/* The context for this server, borrowed until tls_shared_deinit(); NULL: no TLS. */
-dibs_status tls_shared_get(tls_shared *s, const server_url *server, tls_context **ret_context,
-                           text *why);
-
-/* After a refusal: the files of this server, to be read again if the disk has other ones. Not in
- * the memory of `s`, which it may outlive. NULL: no memory. */
-typedef struct tls_fresh tls_fresh;
-tls_fresh *tls_fresh_new(const tls_shared *s, const server_url *server);
-tls_fresh *tls_fresh_free(tls_fresh *f);
-/* On any thread; may block. `ret_files` gets their names, or why one cannot be used, which is no
- * fault: then the context stays as it was. */
-void tls_fresh_read(tls_fresh *f, text *ret_files);
-/* What was read is for the sessions that begin from now on. */
-void tls_shared_take(tls_shared *s, tls_fresh *f);
 
 /* `name`: host name or address that the certificate must have. NULL: no memory. */
 tls_session *tls_session_new(tls_context *c, const char *name);

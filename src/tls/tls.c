@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/tls.c - a TLS filter of bytes, with OpenSSL. */
-#include "drive/tls.h"
+/* tls/tls.c - a TLS filter of bytes, with OpenSSL. */
+#include "tls/tls.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
