@@ -386,6 +386,12 @@ def temporary_file():
     return path
 
 
+def preloading(library, **more):
+    """The environment of a command that loads a library first, also where ASan wants to be that."""
+    return {'LD_PRELOAD': library, **more,
+            'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
+
+
 def read(path):
     with open(path) as f:
         return f.read()

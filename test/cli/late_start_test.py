@@ -7,16 +7,12 @@ import signal
 
 from harness import *  # noqa
 
-PRELOAD = {'LD_PRELOAD': os.environ['SLOW_TERMINAL'],
-           'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
-
-
 def _waits_behind(name, variable, *words):
     """A command that waits for `name`, and that will wait at one more place, while there is a file.
     Returns it, the file and the holder."""
     other, path = holder(name, '-t', '30s'), temporary_file()
     os.unlink(path)
-    process = start(*words, env=dict(PRELOAD, **{variable: path}))
+    process = start(*words, env=preloading(os.environ['SLOW_TERMINAL'], **{variable: path}))
     until_waiting(name)
     open(path, 'w').close()
     return process, path, other

@@ -145,8 +145,8 @@ def a_wall_clock_that_is_set_while_a_wait_ends_makes_it_no_longer():
     proxy = Proxy(harness.server)
     held = holder('q', '-t', '60s')
     process = start('run', '--progress', 'plain', '-w', '3s', 'q', '--', 'true',
-                    env={'DIBS_URL': proxy.url + '?connect_timeout=1h',
-                         'LD_PRELOAD': os.environ['CLOCK_SHIM'], 'DIBS_TEST_CLOCK': path})
+                    env=preloading(os.environ['CLOCK_SHIM'], DIBS_TEST_CLOCK=path,
+                                   DIBS_URL=proxy.url + '?connect_timeout=1h'))
     contains(process.stderr.readline(), 'waiting for q')
     proxy.hole()
     finish(process)

@@ -520,8 +520,7 @@ def _is_guardian(pid):
 
 def a_guardian_killed_before_the_command_runs_is_reported_as_killed():
     path = temporary_file() + '.never'
-    env = {'LD_PRELOAD': os.environ['SLOW_TERMINAL'], 'EXEC_WAITS_FOR': path,
-           'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
+    env = preloading(os.environ['SLOW_TERMINAL'], EXEC_WAITS_FOR=path)
     for words in (['run', 'early', '--'], ['sandbox', '--']):
         process = start(*words, 'true', env=env)
         # A sandbox has had another child, which started its servers and has ended.
