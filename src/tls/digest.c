@@ -2,6 +2,7 @@
 /* tls/digest.c - see digest.h. */
 #include "tls/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
@@ -11,6 +12,8 @@ bool sha256_write(const void *bytes, size_t size, char ret_digits[SHA256_TEXT_SI
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int length = 0;
 
+  /* As for TLS, which may come later: the first use decides about the end of the process. */
+  (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
   if (EVP_Digest(bytes, size, digest, &length, EVP_sha256(), NULL) != 1) {
     ERR_clear_error();
     text_add(why, "OpenSSL cannot make a SHA-256");
