@@ -4,19 +4,20 @@
 
 #include "api/removed_files.h"
 #include "lock/lease.h"
+#include "tls/digest.h"
 
 #define PAUSE_FIRST SPAN_MS(20)
 #define PAUSE_MOST SPAN_MS(200)
 
-bool degrade_open(client_record *c)
+dibs_status degrade_open(client_record *c, text *why)
 {
   if (c->servers.data.degrade != DEGRADE_LOCAL)
-    return true;
+    return DIBS_OK;
   c->local = mem_zalloc(&c->memory, sizeof(*c->local));
   if (c->local == NULL)
-    return false;
+    return DIBS_ERR_NO_MEMORY;
   c->local->look_at = INSTANT_NEVER;
-  return true;
+  return sha256_prepare(why) ? DIBS_OK : DIBS_ERR_SYSTEM;
 }
 
 /* ---- taking ---- */

@@ -25,8 +25,8 @@ typedef struct local_client {
   instant look_at;                 /* removed_files.h; never: no lock file is in use */
 } local_client;
 
-/* false: no memory. */
-bool degrade_open(client_record *c);
+/* No memory, or `why` contains what the lock files would lack. */
+dibs_status degrade_open(client_record *c, text *why);
 /* true: it waits here, and begins at the next alarm. False: it is for the engine. */
 bool degrade_begin(claim *cl);
 /* The engine ended it with `status`. True: it continues as a local one. */

@@ -234,10 +234,19 @@ static void unnamed_report(client_record *c)
   drive_unlock(c->drive);
 }
 
+static dibs_status handle_make(client_record *c)
+{
+  c->handle = handle_new(HANDLE_CLIENT, c, NULL);
+  if (c->handle == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  c->handle_word = handle_value(c->handle);
+  return DIBS_OK;
+}
+
 static dibs_status client_make(opening *o, dibs_client **ret_client)
 {
   client_record *c = mem_zalloc(&o->memory, sizeof(*c));
-  dibs_status status = DIBS_ERR_NO_MEMORY;
+  dibs_status status;
 
   if (c == NULL)
     return DIBS_ERR_NO_MEMORY;
@@ -255,12 +264,13 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   c->servers = o->servers;
   o->servers = deployment_none(o->memory);
   c->times = times_of(o, &c->servers.data);
-  if (degrade_open(c) && url_shown(&c->memory, &c->servers, &c->shown) == DIBS_OK)
-    c->handle = handle_new(HANDLE_CLIENT, c, NULL);
-  if (c->handle != NULL) {
-    c->handle_word = handle_value(c->handle);
+  status = degrade_open(c, o->why);
+  if (status == DIBS_OK)
+    status = url_shown(&c->memory, &c->servers, &c->shown);
+  if (status == DIBS_OK)
+    status = handle_make(c);
+  if (status == DIBS_OK)
     status = drive_make(c, o);
-  }
   if (status == DIBS_OK && c->is_unnamed && (c->flags & DIBS_CLIENT_LOCAL) == 0)
     unnamed_report(c);
   if (status != DIBS_OK) {

@@ -6,6 +6,12 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
+bool sha256_prepare(text *why)
+{
+  (void)why;
+  return true;
+}
+
 bool sha256_write(const void *bytes, size_t size, char ret_digits[SHA256_TEXT_SIZE], text *why)
 {
   static const char digits[] = "0123456789abcdef";

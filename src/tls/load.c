@@ -79,6 +79,11 @@ void tls_machine_places(const char **ret_file, const char **ret_directory)
     f->machine_places(ret_file, ret_directory);
 }
 
+bool sha256_prepare(text *why)
+{
+  return load(why) != NULL;
+}
+
 bool sha256_write(const void *bytes, size_t size, char ret_digits[SHA256_TEXT_SIZE], text *why)
 {
   const tls_functions *f = load(why);

@@ -108,6 +108,13 @@ def a_digest_without_it_has_a_reason(place):
                '--pass-file', '/dev/stdin', given='secret\n')
 
 
+def locks_of_this_machine_need_it_from_the_start(place):
+    place.empty(place.name)
+    for words in ('run', '--degrade', 'local'), ('run', '-n', '--degrade', 'local'):
+        place.says(70, f'{place.name}: file too short', *words, '-u', f'redis://{NOWHERE}', 'x',
+                   '--', 'true')
+
+
 def another_version_is_refused(place):
     place.make(OTHER, place.name)
     place.says(78, f'{place.name} is of version 0.5.9, and libdibs of ', *ping('rediss'))
@@ -155,7 +162,8 @@ def a_program_can_have_it_from_its_start(place):
 
 
 CASES = [it_exports_its_functions_alone, without_it_all_but_tls_works,
-         a_digest_without_it_has_a_reason, another_version_is_refused, another_library_is_refused,
+         a_digest_without_it_has_a_reason, locks_of_this_machine_need_it_from_the_start,
+         another_version_is_refused, another_library_is_refused,
          a_missing_openssl_is_named, it_is_found_by_its_name_too,
          the_one_beside_libdibs_comes_first, a_program_can_have_it_from_its_start]
 

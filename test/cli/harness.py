@@ -36,13 +36,13 @@ def _die_with_parent():
 
 
 def command_apart():
-    """A copy of the command and its library in a new directory that all users may read: the build
+    """A copy of the command and its libraries in a new directory that all users may read: the build
     may be in a directory of one user. The caller removes it."""
     build, place = os.path.dirname(DIBS), tempfile.mkdtemp(prefix='dibs-cli-test-')
     os.chmod(place, 0o755)
     for name in os.listdir(build):
         path = os.path.join(build, name)
-        if name == 'dibs' or name.startswith('libdibs.so') and os.path.isfile(path):
+        if name == 'dibs' or re.match(r'libdibs(-tls)?\.so', name) and os.path.isfile(path):
             shutil.copy2(path, place)
     return os.path.join(place, 'dibs')
 
