@@ -17,6 +17,9 @@ if until_us > 0 and now > until_us then
   return { 7, now }
 end
 local flags = math.abs(now - ARGV[6]) > 250000 and 2 or 0
+if flags == 0 and ttl <= 900000 and #KEYS == #ARGV - 7 then
+  --@may_return many_free
+end
 local doubt = flags
 local mode, nonce, keeps, give_up, watched, watched_renewals, prefix = string.match(ARGV[7],
   '^(%a)(%d*) (%d) (%d+) (%S+) (%d+) (%S+)$')

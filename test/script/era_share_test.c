@@ -161,6 +161,16 @@ TEST(a_set_waits_for_its_first_member_that_is_quarantined)
   assert_int_equal(members_acquire(w, ANNA, "ab", 1).a.outcome, ACQUIRE_GRANTED);
 }
 
+TEST(a_set_on_a_server_that_knows_no_era_waits_too)
+{
+  many_answer m;
+
+  world_listen(w, ANNA);
+  test_server_command(world_server(w), "DEL %s", ERA_KEY);
+  m = members_try(w, ANNA, "ab", 1);
+  assert_quarantined(&m.a, ACQUIRE_BUSY, QUARANTINE_MS);
+}
+
 TEST(a_set_that_survived_is_told_so_again_and_handed_to_nobody)
 {
   many_answer m = members_acquire(w, ANNA, "ab", 1);
