@@ -12,12 +12,13 @@ local is_by_token = ARGV[#ARGV] ~= '0'
 --@may_return late
 -- Uncontended: each member has this lease, and no queue.
 local count = #ARGV - 3
-local values = not is_by_token and redis.call('MGET', unpack(KEYS, 1, count))
-local held, same = ARGV[1] .. ' ', 0
-while values and same < count and string.find(values[same + 1] or '', held, 1, true) == 1 do
-  same = same + 1
+local values = is_by_token and {} or redis.call('MGET', unpack(KEYS, 1, count))
+local is_plain = true
+for i = 1, count do
+  is_plain = is_plain and values[i] and values[i]:find(ARGV[1], 1, true) == 1 and
+    values[i]:find('^ %-?%d+ %d+ %d+ %d$', #ARGV[1] + 1)
 end
-if same == count then
+if is_plain then
   for i = 1, count do
     if not redis.pcall('SET', KEYS[i], '=' .. ARGV[1], 'KEEPTTL').ok then
       redis.call('PEXPIRE', KEYS[i], 3600000)
