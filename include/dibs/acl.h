@@ -62,9 +62,9 @@ typedef struct dibs_acl_options {
  * `options`   NULL: all defaults.
  * `error`     may be NULL.
  * Returns DIBS_OK; DIBS_ERR_CONFIG (the URL); DIBS_ERR_ARGUMENT (a bit, an argument that a
- *         line cannot contain, or text_size); DIBS_ERR_NO_MEMORY; DIBS_ERR_SYSTEM (OpenSSL has
- *         no SHA-256).
- * Thread  any; never blocks.
+ *         line cannot contain, or text_size); DIBS_ERR_NO_MEMORY; DIBS_ERR_SYSTEM (with a
+ *         password: OpenSSL cannot be loaded, or has no SHA-256).
+ * Thread  any; blocks only to load OpenSSL, for a password.
  * Source  doc/design/protocol.md 4, 12, 13, 15 to 21. Since 0.4 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_acl_line(
   const char *url, const dibs_acl_options *options, char *ret_text, size_t text_size,

@@ -315,8 +315,9 @@ typedef struct dibs_options {
  *          DIBS_ERR_CONFIG     the URL, a file or a variable is wrong; the text names it.
  *          DIBS_ERR_ARGUMENT   an option is out of range or from the future; error->size.
  *          DIBS_ERR_NO_SERVER  a private server is needed, and no program was found.
- *          DIBS_ERR_TLS        a certificate file cannot be used.
- *          DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM.
+ *          DIBS_ERR_TLS        a certificate file cannot be used, or OpenSSL cannot be loaded.
+ *          DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM (also: OpenSSL cannot be loaded, of which
+ *          degrade=local needs SHA-256).
  *
  * Thread   any; like every call, with 64 KiB of stack, which is enough for TLS. May start one
  *          thread, named dibs-io (see DIBS_CLIENT_NO_THREAD), and for local: a server process;

@@ -43,7 +43,9 @@ static dibs_status digest_write(const claim *cl, size_t index,
   char identity[KEY_TEXT_SIZE + 16], words[sizeof(ret_error->text)] = "";
   text out = text_over(identity, sizeof(identity)), why = text_over(words, sizeof(words));
 
-  if (!identity_write(cl, index, &out) || !sha256_write(out.at, out.used, ret_digest, &why))
+  if (!identity_write(cl, index, &out))
+    return DIBS_ERR_SYSTEM;
+  if (!sha256_write(out.at, out.used, ret_digest, &why))
     return failure(ret_error, DIBS_ERR_SYSTEM, "%s", words);
   return DIBS_OK;
 }
