@@ -19,11 +19,10 @@ for i = 1, count do
     values[i]:find('^ %-?%d+ %d+ %d+ %d$', #ARGV[1] + 1)
 end
 if is_plain then
+  local memory = ARGV[1]
   for i = 1, count do
-    if not redis.pcall('SET', KEYS[i], '=' .. ARGV[1], 'KEEPTTL').ok then
-      redis.call('PEXPIRE', KEYS[i], 3600000)
-      redis.call('SET', KEYS[i], '=' .. ARGV[1], 'KEEPTTL')
-    end
+    local key = KEYS[i]
+    --@include keep_last
   end
   return 1
 end

@@ -20,10 +20,8 @@ local key = KEYS[1]
 local value = redis.call('MGET', key)[1]
 if value and not is_by_token and value:find(ARGV[1], 1, true) == 1 and
   value:byte(#ARGV[1] + 1) == 32 then
-  if not redis.pcall('SET', key, '=' .. ARGV[1], 'KEEPTTL').ok then
-    redis.call('PEXPIRE', key, 3600000)
-    redis.call('SET', key, '=' .. ARGV[1], 'KEEPTTL')
-  end
+  local memory = ARGV[1]
+  --@include keep_last
   local has_ifeq = (redis.VALKEY_VERSION_NUM or 0) >= 524544 or
     (redis.REDIS_VERSION_NUM or 0) >= 525312
   return has_ifeq and 5 or 1

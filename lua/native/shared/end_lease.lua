@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Ends the lease: the next waiter gets it, or the key keeps the last grant for a while. The
--- first write allocates nothing, or is repeated after one that does not: so a full server
--- accepts the release. In quarantine no waiter is granted, and the queue stays.
+-- Ends the lease: the next waiter gets it, or the key keeps the last grant for a while, also on a
+-- full server. In quarantine no waiter is granted, and the queue stays.
 --@include grant_next
 --@include era
 local function end_lease(queue, last, memory)
@@ -13,14 +12,8 @@ local function end_lease(queue, last, memory)
   if queue and grant_next(queue, last) then
     return
   end
-  local done
-  if queue then
-    done = redis.pcall('SET', key, '=' .. memory, 'PX', 3600000)
-  else
-    done = redis.pcall('SET', key, '=' .. memory, 'KEEPTTL')
+  if queue and redis.pcall('SET', key, '=' .. memory, 'PX', 3600000).ok then
+    return
   end
-  if not done.ok then
-    redis.call('PEXPIRE', key, 3600000)
-    redis.call('SET', key, '=' .. memory, 'PX', 3600000)
-  end
+  --@include keep_last
 end
