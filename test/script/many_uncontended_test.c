@@ -6,36 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mode.h"
+#include "bounds.h"
 #include "server.h"
 #include "set_story.h"
-
-#define NOW INT64_C(1796000000000042)
-
-/* In microseconds from NOW on. */
-typedef struct ask {
-  int64_t estimate;
-  bool has_floor;
-  int64_t floor;
-  int64_t ttl_ms;             /* 0: 30000 */
-  int64_t ahead_us;           /* of the token */
-  const char *end;            /* of what is stored, after the token */
-  long long kept_ms;          /* 0: an hour */
-} ask;
-
-static const ask asks[] = {
-  { .end = " 30000 30000 0 0" },
-  { .estimate = 250000, .end = " 30000 30000 0 0" },
-  { .estimate = 250001, .end = " 30000 30000 0 2" },
-  { .estimate = -250001, .end = " 30000 30000 0 2" },
-  { .estimate = -NOW, .end = " 30000 30000 0 2" },
-  { .has_floor = true, .floor = -1, .end = " 30000 30000 0 0" },
-  { .has_floor = true, .ahead_us = 1, .end = " 30000 30000 0 0" },
-  { .has_floor = true, .floor = 1, .ahead_us = 2, .end = " 30000 30000 0 0" },
-  { .ttl_ms = 900000, .end = " 900000 900000 0 0" },
-  { .ttl_ms = 900001, .end = " 900001 900001 0 0", .kept_ms = 3600004 },
-  { .ttl_ms = 1000000, .end = " 1000000 1000000 0 0", .kept_ms = 4000000 },
-};
 
 static void expect_stored(char letter, const char *value, long long kept_ms)
 {
@@ -50,17 +23,19 @@ static void ask_for(const ask *k, const char *letters, uint64_t number)
   char stored[160];
   many_answer m;
 
-  c.until_us = 0;
+  c.until_us = k->until != 0 ? NOW + k->until : 0;
   c.estimate_us = NOW + k->estimate;
   c.min_token = k->has_floor ? (uint64_t)(NOW + k->floor) : 0;
   c.ttl_ms = k->ttl_ms != 0 ? k->ttl_ms : 30000;
   m = members_send(w, ANNA, &c);
-  assert_int_equal(m.a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(m.a.outcome, k->is_late ? ACQUIRE_LATE : ACQUIRE_GRANTED);
+  if (k->is_late)
+    return;
   assert_int_equal(m.a.lease.token, NOW + k->ahead_us);
   assert_int_equal(m.a.remaining_ms, c.ttl_ms);
   (void)snprintf(stored, sizeof(stored), "%s%s", lease_text(&m.a.lease), k->end);
   for (const char *at = letters; *at != 0; at++)
-    expect_stored(*at, stored, k->kept_ms != 0 ? k->kept_ms : 3600000);
+    expect_stored(*at, stored, k->kept_ms != 0 ? k->kept_ms : HOUR_MS);
 }
 
 static void put(char letter, const char *owner, int64_t token)
