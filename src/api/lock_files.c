@@ -53,7 +53,7 @@ static dibs_status digest_write(const claim *cl, size_t index,
 static dibs_status file_open(const claim *cl, lock_files *f, size_t index, dibs_error *ret_error)
 {
   char digest[SHA256_TEXT_SIZE];
-  dibs_status status = DIBS_OK;
+  dibs_status status;
 
   if (f->locks[index].fd >= 0)
     return DIBS_OK;

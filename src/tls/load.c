@@ -29,24 +29,14 @@ static const char *library_place(text *out)
   return !out->is_cut && access(out->at, F_OK) == 0 ? out->at : library_name;
 }
 
-static void *library_open(void)
+/* NULL: `why` contains the reason. */
+static const tls_functions *find(text *why)
 {
   char path[PATH_MAX];
   text out = text_over(path, sizeof(path));
+  void *library = dlopen(library_place(&out), RTLD_NOW | RTLD_LOCAL);
+  const tls_functions *f = library == NULL ? NULL : dlsym(library, TLS_FUNCTIONS_NAME);
 
-  return dlopen(library_place(&out), RTLD_NOW | RTLD_LOCAL);
-}
-
-/* Any thread. NULL: `why` contains the reason. */
-static const tls_functions *load(text *why)
-{
-  const tls_functions *f = atomic_load_explicit(&loaded, memory_order_acquire);
-  void *library = f == NULL ? library_open() : NULL;
-
-  if (f != NULL)
-    return f;
-  if (library != NULL)
-    f = dlsym(library, TLS_FUNCTIONS_NAME);
   if (f == NULL) {
     text_format(why, "OpenSSL is used through " TLS_LIBRARY ", a part of dibs: %s", dlerror());
     return NULL;
@@ -56,7 +46,18 @@ static const tls_functions *load(text *why)
                 "version of both, and start this program again", f->version);
     return NULL;
   }
-  atomic_store_explicit(&loaded, f, memory_order_release);
+  return f;
+}
+
+/* As find(), until it is found. Any thread: what another has found stays. */
+static const tls_functions *load(text *why)
+{
+  const tls_functions *f = loaded;
+
+  if (f == NULL)
+    f = find(why);
+  if (f != NULL)
+    loaded = f;
   return f;
 }
 

@@ -7,6 +7,7 @@ import signal
 
 from harness import *  # noqa
 
+
 def _waits_behind(name, variable, *words):
     """A command that waits for `name`, and that will wait at one more place, while there is a file.
     Returns it, the file and the holder."""
