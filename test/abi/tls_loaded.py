@@ -18,7 +18,7 @@ NOWHERE = '127.0.0.1:1'
 # As functions.h begins.
 OTHER = 'const char *const dibs_tls_functions[20] = { "0.5.9" };\n'
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../include')
-# As after chroot(): the library cannot be loaded any more.
+# As after chroot(): the library cannot be loaded any more, from before dibs_open() or after it on.
 SHUT = """
 #include <dibs/dibs.h>
 #include <stdio.h>
@@ -36,6 +36,29 @@ int main(int count, char **words)
   return 0;
 }
 """ % NOWHERE
+SHUT_LATER = """
+#include <dibs/dibs.h>
+#include <stdio.h>
+
+int main(int count, char **words)
+{
+  static const char url[] = "unix:///nowhere?degrade=local&connect_timeout=100ms";
+  dibs_client *client = NULL;
+  dibs_hold *hold = NULL;
+  dibs_error error = DIBS_ERROR_INIT;
+
+  if (dibs_open(url, NULL, &client, &error) != DIBS_OK || count != 3 ||
+      rename(words[1], words[2]) != 0)
+    return 2;
+  if (dibs_lock(client, "x", NULL, &hold) != DIBS_OK) {
+    dibs_client_error(client, 0, &error);
+    return fprintf(stderr, "%s", error.text) < 0 ? 3 : 1;
+  }
+  (void)dibs_release(hold);
+  client = dibs_close(client);
+  return 0;
+}
+"""
 
 
 class Failed(Exception):
@@ -147,25 +170,35 @@ def the_one_beside_libdibs_comes_first(place):
     place.says(69, 'Connection refused', *ping('rediss'), path='@/other:@')
 
 
-def a_program_can_have_it_from_its_start(place):
+def shut(place, source, exit_code, *options):
+    """Runs a program during which an empty file takes the place of the library."""
     beside = os.path.join(place.path, place.name)
-    library = os.path.join(place.path, soname(place.libdibs))
-    program = os.path.join(place.path, 'shut')
-    for options, exit_code in ((), 1), (('-Wl,--no-as-needed', beside), 0):
-        shutil.copy(place.libdibs_tls, beside)
-        place.compile(SHUT, 'shut', '-I' + INCLUDE, library, *options)
-        done = subprocess.run([program, place.empty('none'), beside], capture_output=True,
-                              text=True, timeout=60, check=False,
-                              env=dict(os.environ, LD_LIBRARY_PATH=place.path))
-        if done.returncode != exit_code or (exit_code == 1 and place.name not in done.stderr):
-            raise Failed(f'{options}: exit {done.returncode}, not {exit_code}: {done.stderr}')
+    shutil.copy(place.libdibs_tls, beside)
+    place.compile(source, 'shut', '-I' + INCLUDE, os.path.join(place.path, soname(place.libdibs)),
+                  *options)
+    done = subprocess.run([os.path.join(place.path, 'shut'), place.empty('none'), beside],
+                          capture_output=True, text=True, timeout=60, check=False,
+                          env=dict(os.environ, LD_LIBRARY_PATH=place.path,
+                                   DIBS_LOCAL_DIR=os.path.join(place.path, 'local')))
+    if done.returncode != exit_code or (exit_code == 1 and place.name not in done.stderr):
+        raise Failed(f'{options}: exit {done.returncode}, not {exit_code}: {done.stderr}')
+
+
+def a_program_can_have_it_from_its_start(place):
+    shut(place, SHUT, 1)
+    shut(place, SHUT, 0, '-Wl,--no-as-needed', os.path.join(place.path, place.name))
+
+
+def a_client_has_what_locks_of_this_machine_need_once_it_is_open(place):
+    shut(place, SHUT_LATER, 0)
 
 
 CASES = [it_exports_its_functions_alone, without_it_all_but_tls_works,
          a_digest_without_it_has_a_reason, locks_of_this_machine_need_it_from_the_start,
          another_version_is_refused, another_library_is_refused,
          a_missing_openssl_is_named, it_is_found_by_its_name_too,
-         the_one_beside_libdibs_comes_first, a_program_can_have_it_from_its_start]
+         the_one_beside_libdibs_comes_first, a_program_can_have_it_from_its_start,
+         a_client_has_what_locks_of_this_machine_need_once_it_is_open]
 
 
 def main():
