@@ -80,8 +80,7 @@ typedef struct dibs_target {
  *          DIBS_ERR_ARGUMENT   also: a field of `target`; more permits than exist; a semaphore
  *                              with another number than `limit` (0 permits are a pause, and
  *                              waited for).
- * Thread   any; blocks; not from a callback. With `limit` it asks for the number first, within
- *          wait_ms, and within the limit of a call that does not wait.
+ * Thread   any; blocks; not from a callback.
  * Source   doc/design/protocol.md 4, 5, 9, 10. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_acquire(
   dibs_client *client, const dibs_target *target, const dibs_lock_options *options,

@@ -3,14 +3,15 @@
 -- doc/design/protocol.md 9.
 -- KEYS 1 the resource  2 with an era guard: the era
 -- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 expected TIME (0: in doubt)
---      7 `r`, `w` or `p<permits>`, p0: all that are free
+--      7 `r`, `w` or `p<permits>/<limit>`; p0: all that are free; the limit, if there is one, is
+--        set for a new semaphore, and compared with that of an older one
 --      8 `<mode w<nonce>|t|p> <give up> <watched lease|-> <its renewals> <prefix> <name>`
 -- answers {1 granted, now, remaining, length, T, units}
 --         {2 again, now, remaining, length, T, renewals, units}
 --         {3 waiting, now, remaining, length, lease, renewals, rank, last T}
 --         {4 busy, now, remaining, length, lease, renewals, 0, last T}
 --         {5 ended, now}  {6 not listening, now}  {7 late, now}  {8 too many, now, limit}
---         {9 not set, now}
+--         {9 not set, now}  {10 another limit, now, limit}
 -- The lease of 3 and 4 is that of the holder that ends first, '' without holders.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -20,9 +21,10 @@ if until_us > 0 and now > until_us then
 end
 local apart = now - ARGV[6]
 local doubt = (apart > 250000 or apart < -250000) and 2 or 0
-local id, mode, units = ARGV[1] .. ':' .. ARGV[2], string.sub(ARGV[7], 1, 1), 1
+local id, mode, units, limit = ARGV[1] .. ':' .. ARGV[2], string.sub(ARGV[7], 1, 1), 1, ''
 if mode == 'p' then
-  units = string.sub(ARGV[7], 2) + 0
+  units, limit = string.match(ARGV[7], '(%d+)/?(%d*)')
+  units = units + 0
 end
 
 local quarantine
@@ -42,7 +44,8 @@ if value and not mine and not quarantine and head == tail and doubt == 0 and #ti
 end
 local fits = mode == 'r' and kind == 'rw' and rest == '0' or
   mode == 'w' and kind == 'rw' and used == '0' or
-  mode == 'p' and kind == 'sem' and units > 0 and used + units <= string.match(rest, '%d+') + 0
+  mode == 'p' and kind == 'sem' and units > 0 and used + units <= string.match(rest, '%d+') + 0 and
+  (limit == '' or limit == string.match(rest, '%d+'))
 if fits and now > last + 0 and now > floor and
   (earliest == '0' or now <= earliest + 1000000) then
   local deadline, token = now + ttl * 1000, time[1] .. time[2]

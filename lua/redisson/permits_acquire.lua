@@ -4,14 +4,15 @@
 -- KEYS 1 the semaphore  2 the end of this ask  3 ids of permits, by their ends
 --      4 what this ask has taken without a lease
 -- ARGV 1 first permit id  2 ttl ms  3 until (0: none)
---      4 `<mode w|t> <p|u> <permits>`, u: without a lease; 0: all that are free  5 floor
+--      4 `<mode w|t> <p|u> <permits>/<limit>`, u: without a lease; 0: all that are free; the limit
+--        as in native/share_acquire.lua, that of `u` is not compared  5 floor
 --      6 PUBLISH or SPUBLISH  7 the channel
 -- answers as native/share_acquire.lua. Of other holders only the existence is reported
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
 local key, timeout, first, ttl = KEYS[1], KEYS[3], ARGV[1], tonumber(ARGV[2])
-local mode, kind, units = string.match(ARGV[4], '^(%a) (%a) (%d+)$')
+local mode, kind, units, limit = string.match(ARGV[4], '^(%a) (%a) (%d+)/?(%d*)$')
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
 local for_ever_ms, taken_ms = 2073600000, 3600000
 units = tonumber(units)
@@ -35,19 +36,27 @@ else
   end
 end
 
-if not redis.call('GET', key) then
+local is_absent = not redis.call('GET', key)
+if is_absent and limit == '' then
   return { 9, now }
 end
 if kind == 'p' then
-  permits_reclaim(key, timeout, now_ms, ARGV[6], ARGV[7])
+  permits_reclaim(not is_absent and key, timeout, now_ms, ARGV[6], ARGV[7])
+end
+local held = kind == 'p' and limit ~= '' and redis.call('ZCARD', timeout) or 0
+if is_absent then
+  permits_change(key, limit - held, limit, ARGV[6], ARGV[7])
 end
 local free = tonumber(redis.call('GET', key))
 if not free then
   return redis.error_reply('WRONGTYPE this name is not of a semaphore')
 end
+if kind == 'p' and limit ~= '' and free + held > 0 and free + held ~= limit + 0 then
+  return { 10, now, free + held }
+end
 local wanted = units > 0 and units or math.min(math.max(free, 1), permits_most)
 if free < wanted then
-  local left, lease, held = 0, '', 0
+  local left, lease = 0, ''
   if kind == 'p' then
     held = redis.call('ZCARD', timeout)
     if free + held > 0 and units > free + held then

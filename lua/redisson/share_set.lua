@@ -27,9 +27,6 @@ if not is_absent and ARGV[1] == 'absent' then
   return { 0, math.max(limit, 0) }
 end
 if is_absent or limit ~= permits then
-  local free = redis.call('INCRBY', key, permits - limit)
-  if free > 0 then
-    say(ARGV[3], ARGV[4], permits)
-  end
+  permits_change(key, permits - limit, permits, ARGV[3], ARGV[4])
 end
 return { 1, permits }

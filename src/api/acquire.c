@@ -74,7 +74,7 @@ static dibs_status permits_read(client_record *c, const dibs_target *t, lock_cal
   dibs_status status = DIBS_OK;
 
   call->spec.units = t->units == DIBS_UNITS_ALL_FREE ? 0 : t->units == 0 ? 1 : t->units;
-  call->limit = t->limit;
+  call->spec.limit = t->limit;
   if (call->spec.units != 0)
     status = semaphore_units_check(c, call->spec.units, 1);
   if (status == DIBS_OK)

@@ -82,7 +82,6 @@ typedef struct claim {
   dibs_release_callback on_release;
   void *on_release_data;
   struct campaign *campaign;       /* NULL: no leadership; campaign.h */
-  struct agreement *agreement;     /* on the number of permits, at present; agree.h */
   struct parking *parking;         /* NULL: is not taken again by the short way; retake.c */
   struct local_claim *local;       /* of a client with degrade=local; local_claim.h */
   fleet_note note;                 /* for src/fleet/ */
@@ -232,8 +231,6 @@ claim *claim_free(claim *cl);      /* for a claim that is not in the engine */
  * the thread of the call to note the fault, by claim_fault(). */
 dibs_status claim_begin(claim *cl, lock_call *call);
 dibs_status claim_start(claim *cl, lock_call *call);
-/* What its last step does, now or after an agreement on the number of permits. */
-dibs_status claim_ask(claim *cl, lock_spec *spec, instant now);
 dibs_status claim_fault(client_record *c, dibs_status status);
 void claim_fault_add(const client_record *c, dibs_status status, text *why);
 void claim_list_join(claim *cl);   /* mutex held */
@@ -290,8 +287,6 @@ dibs_status client_ping(client_record *c, instant until);
  * deadlines that its script writes are in doubt (protocol.md 4, "over"). Blocks. DIBS_OK in a
  * Cluster also if the name's server does not answer: the request itself may find another one. */
 dibs_status client_learn_time(client_record *c, const void *name, size_t size, instant until);
-/* How time_request() is sent: in a Cluster to the name's server only. Mutex held. */
-sync_op time_ask_at(client_record *c, const void *name, size_t size, instant until);
 /* Whether this machine's clock, when a reply came, agrees with the time in it. */
 bool client_agrees(int64_t server_us, int64_t wall_us);
 /* TIME; without memory it is incomplete, which the question refuses. */

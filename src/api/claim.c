@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/claim.c - acquisitions: their memory, handles and lists. */
 #include "api/api.h"
-#include "api/agree.h"
 #include "api/degrade.h"
 #include "api/campaign.h"
 
@@ -90,7 +89,6 @@ claim *claim_free(claim *cl)
   outcome_clear(&cl->loss);
   cl->campaign = campaign_free(m, cl->campaign);
   local_claim_free(cl);
-  agreement_free(cl);
   mem_free(m, cl);
   return NULL;
 }
@@ -171,7 +169,7 @@ static dibs_status cancel_watch(claim *cl, dibs_canceller *cancel)
   return DIBS_CANCELLED;
 }
 
-dibs_status claim_ask(claim *cl, lock_spec *spec, instant now)
+static dibs_status claim_ask(claim *cl, lock_spec *spec, instant now)
 {
   if (degrade_begin(cl))
     return DIBS_OK;
@@ -196,7 +194,7 @@ dibs_status claim_start(claim *cl, lock_call *call)
   status = local_claim_prepare(cl, spec);
   if (status == DIBS_OK) {
     claim_list_join(cl);
-    status = call->limit != 0 ? agreement_begin(cl, call) : claim_ask(cl, spec, now);
+    status = claim_ask(cl, spec, now);
     if (status == DIBS_OK) {
       noting_began(cl, spec, now);
       watch_start(cl, call);

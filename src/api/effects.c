@@ -2,7 +2,6 @@
 /* api/effects.c - passes the engine's effects to callers, holds and callbacks. All
  * functions need the mutex. */
 #include "api/wait.h"
-#include "api/agree.h"
 #include "api/degrade.h"
 #include "api/campaign.h"
 #include "api/log.h"
@@ -262,8 +261,7 @@ void api_cancelled(void *client, const dibs_canceller *canceller)
 
   /* Their effects follow from drive_flush(), so that the list does not change here. */
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
-    if (cl->cancel == canceller && !agreement_cancel(cl) && !degrade_cancel(cl) &&
-        !campaign_cancel(cl))
+    if (cl->cancel == canceller && !degrade_cancel(cl) && !campaign_cancel(cl))
       (void)engine_cancel(drive_engine(c->drive), cl->id, drive_now());
   wait_cancelled(c, canceller);
 }

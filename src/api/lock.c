@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* api/lock.c - taking a lock of any kind, blocking or not. */
-#include "api/agree.h"
 #include "api/deadlock.h"
 #include "api/degrade.h"
 #include "api/wait.h"
@@ -265,7 +264,7 @@ static bool wants_callbacks(const lock_call *call)
 static bool any_thread_may_begin(const client_record *c, const lock_call *call)
 {
   return (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) == 0 && c->local == NULL &&
-         call->cancel == NULL && call->limit == 0 && !wants_callbacks(call) &&
+         call->cancel == NULL && !wants_callbacks(call) &&
          !drive_is_in_callback();
 }
 
@@ -434,7 +433,7 @@ dibs_status dibs_request_cancel(dibs_request *pending)
     return wait_request_cancel(pending);       /* of another kind, or not a request */
   if (status != DIBS_OK)
     return status;
-  if (!agreement_cancel(in.claim) && !degrade_cancel(in.claim) && !campaign_cancel(in.claim) &&
+  if (!degrade_cancel(in.claim) && !campaign_cancel(in.claim) &&
       !engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))
     status = DIBS_ERR_STALE;
   drive_flush(in.client->drive);

@@ -25,7 +25,6 @@ typedef struct lock_call {
   lock_spec spec;                 /* give_up_at and context: claim_begin() */
   dibs_status (*check)(client_record *c, struct lock_call *call);   /* NULL, or runs first */
   const char *value;              /* of a leader; NULL: no campaign */
-  uint32_t limit;                /* permits that the semaphore has to have; 0: any number */
   int32_t wait_ms;                /* DIBS_FOREVER; 0: a try */
   dibs_canceller *cancel;
   dibs_lost_callback on_lost;

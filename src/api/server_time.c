@@ -16,7 +16,8 @@ void time_request(request *out)
   (void)request_command(out, words, 1);
 }
 
-sync_op time_ask_at(client_record *c, const void *name, size_t size, instant until)
+/* In a Cluster to the name's server only. Mutex held. */
+static sync_op time_ask_at(client_record *c, const void *name, size_t size, instant until)
 {
   char bytes[KEY_TEXT_SIZE];
   text key = text_over(bytes, sizeof(bytes));

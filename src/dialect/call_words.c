@@ -132,6 +132,15 @@ void add_time(text *t, int64_t us)
   text_add(t, " ");
 }
 
+void add_units(text *t, const share_call *c)
+{
+  text_add_uint(t, c->units);
+  if (c->limit == 0)
+    return;
+  text_add(t, "/");
+  text_add_uint(t, c->limit);
+}
+
 void add_mode(text *t, bool waits, bool polls, uint64_t nonce)
 {
   assert(waits || !polls);

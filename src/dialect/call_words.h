@@ -38,6 +38,8 @@ void add_place(const protocol *n, text *t, const void *name, size_t size);
 /* The mark before a channel that a script publishes to: `{` if the channel is sharded. */
 void add_channel_mark(const protocol *n, text *t);
 void add_time(text *t, int64_t us);
+/* Permits that are asked for: `2`, or `2/5` of a semaphore that has to have five. */
+void add_units(text *t, const share_call *c);
 /* How an ask waits: `w<nonce> `, `p `, or `t ` for a try. */
 void add_mode(text *t, bool waits, bool polls, uint64_t nonce);
 /* `<give up> <watched lease|-> <its renewals> ` */

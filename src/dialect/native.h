@@ -160,7 +160,8 @@ typedef enum acquire_outcome {
   ACQUIRE_NO_SUBSCRIBER,         /* no subscriber on the inbox: not queued */
   ACQUIRE_LATE,         /* past until_us: not executed */
   ACQUIRE_TOO_MANY,     /* shared: more units than the limit, in `units` */
-  ACQUIRE_NOT_SET       /* shared: the semaphore has no limit yet */
+  ACQUIRE_NOT_SET,      /* shared: the semaphore has no limit yet */
+  ACQUIRE_OTHER_LIMIT   /* shared: than that of the call; it is in `units` */
 } acquire_outcome;
 
 typedef struct acquire_answer {
@@ -173,7 +174,7 @@ typedef struct acquire_answer {
   uint64_t renewals;      /* r of that lease */
   uint64_t rank;          /* WAITING: the waiters before it */
   bool holder_lingers;    /* BUSY */
-  uint64_t units;         /* shared: permits granted; TOO_MANY: the limit */
+  uint64_t units;         /* shared: permits granted; TOO_MANY, OTHER_LIMIT: the limit */
   uint64_t last_token;    /* shared, WAITING and BUSY: of the last grant */
   bool is_short;          /* GRANTED: now, for the whole ttl, as a string */
 } acquire_answer;
@@ -264,6 +265,7 @@ typedef struct share_call {
   uint64_t ask;
   char mode;                /* 'r', 'w', 'p' */
   uint64_t units;           /* 'p': permits, 0: all free ones (a try); otherwise 1 */
+  uint64_t limit;           /* 'p': set for a new semaphore, else compared; 0: none */
   int64_t ttl_ms;
   bool waits, polls;
   uint64_t nonce;

@@ -28,6 +28,7 @@ typedef struct lock_spec {
   const void *name; size_t name_size;        /* checked by the caller; unused with `names` */
   const many_name *names; size_t name_count; /* NULL: one name; sorted by bytes, no duplicates */
   uint64_t units;                            /* of permits; 0: all that are free, as a try */
+  uint64_t limit;                            /* of the semaphore; 0: any number of permits */
   span linger;                               /* exclusive; 0: none; LINGER_AUTO */
   const void *owner; size_t owner_size;      /* size 0: no re-entry */
   bool is_try, is_fixed, no_reentry;

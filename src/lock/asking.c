@@ -3,6 +3,7 @@
 #include "lock/table.h"
 
 #include <assert.h>
+#include <inttypes.h>
 
 #define POLL_MAX SPAN_MS(30000)
 #define HEAD_POLL_MAX SPAN_MS(1000)
@@ -364,14 +365,15 @@ static lease_state ask_impossible(lease *l, dibs_status status, const acquire_an
   lock_table *t = l->table;
   text words = text_over(t->fault_words, sizeof(t->fault_words));
 
-  if (status == DIBS_ERR_NOT_SET) {
+  if (a->outcome == ACQUIRE_NOT_SET)
     text_add(&words, "no count is set for this semaphore; dibs_semaphore_set() comes first");
-  } else {
-    text_add(&words, "asks for ");
-    text_add_uint(&words, l->shared.wanted_units);
-    text_add(&words, " permits, and there are only ");
-    text_add_uint(&words, a->units);
-  }
+  else if (a->outcome == ACQUIRE_OTHER_LIMIT)
+    text_format(&words, "the semaphore has %" PRIu64 " permits, and `limit` is %" PRIu64
+                        "; dibs_semaphore_set() changes the number for all",
+                a->units, l->shared.wanted_limit);
+  else
+    text_format(&words, "asks for %" PRIu64 " permits, and there are only %" PRIu64,
+                l->shared.wanted_units, a->units);
   waiters_fail(&l->claims, status, t->fault_words);
   return l->ask.sendings > 1 ? lease_unwanted(l, now)  /* an earlier copy may be executed */
                              : LEASE_IDLE;
@@ -407,6 +409,7 @@ lease_state ask_answered(lease *l, const call *c, const acquire_answer *a, insta
     }
     break;
   case ACQUIRE_TOO_MANY:
+  case ACQUIRE_OTHER_LIMIT:
     return ask_impossible(l, DIBS_ERR_ARGUMENT, a, now);
   case ACQUIRE_NOT_SET:
     return ask_impossible(l, DIBS_ERR_NOT_SET, a, now);

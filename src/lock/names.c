@@ -229,6 +229,7 @@ lease *shared_new(lock_table *t, const lock_spec *spec, instant now)
   e->last = l;
   l->mode = mode_of(spec);
   l->shared.wanted_units = kind_has_permits(spec->kind) ? spec->units : 1;
+  l->shared.wanted_limit = spec->limit;
   l->lock_kind = spec->kind;
   l->shared.since = now;
   list_join(l);

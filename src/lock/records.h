@@ -87,6 +87,7 @@ typedef struct lease_shared {
   lock_entry *entry;
   lease *next, *previous;
   uint64_t wanted_units;         /* 0: all free permits */
+  uint64_t wanted_limit;         /* permits that the semaphore has to have; 0: any number */
   instant since;
   unsigned claims_ever;          /* claims that it ever had: each has its own fence */
 } lease_shared;

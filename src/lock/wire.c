@@ -108,7 +108,8 @@ static bool shared_acquire(lease *l, request *out, span ttl, instant now)
 {
   const lock_table *t = l->table;
   share_call s = { .name = l->bytes, .name_size = l->size, .ask = l->ask.number, .mode = l->mode,
-                   .units = l->shared.wanted_units, .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
+                   .units = l->shared.wanted_units, .limit = l->shared.wanted_limit,
+                   .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
                    .polls = lease_only_polls(l) && l->ask.waits,
                    .nonce = ask_nonce(t, l->ask.number),
                    .until_us = until(l, now), .give_up_us = give_up(l, now),

@@ -86,7 +86,7 @@ def _path(pid, number):
 
 def _lock_files(pid):
     paths = [_path(pid, number) for number in os.listdir('/proc/%d/fd' % pid)]
-    return sorted(os.path.basename(path) for path in paths if '/locks/' in path)
+    return {os.path.basename(path) for path in paths if '/locks/' in path}
 
 
 def _lets_go_with_the_tree(outage, *words):

@@ -71,7 +71,10 @@ static void run_steps(struct world *w, const struct scale *scale)
   plan.ttl_ms = TTL_MS;
   plan.hold_us = 2000;
   plan.think_us = 20000;
-  (void)world_hire(w, &plan, 4);
+  (void)world_hire(w, &plan, 3);
+  plan.linger_ms = 400;
+  (void)world_hire(w, &plan, 2);
+  plan.linger_ms = 0;
   plan.try_percent = 100;
   plan.think_us = 3000;
   (void)world_hire(w, &plan, 2);

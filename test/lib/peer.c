@@ -173,7 +173,7 @@ void peer_lock(struct peer *p, const char *who, struct wish w)
   r = (lock_spec){ .context = entry, .name = name, .name_size = strlen(name),
                    .kind = w.kind, .reads = w.reads,
                    .names = count > 0 ? members : NULL, .name_count = count,
-                   .units = w.is_drain ? 0 : w.units > 0 ? w.units : 1,
+                   .units = w.is_drain ? 0 : w.units > 0 ? w.units : 1, .limit = w.limit,
                    .linger = SPAN_MS(w.linger_ms),
                    .owner = w.owner, .owner_size = w.owner != NULL ? strlen(w.owner) : 0,
                    .is_try = w.is_try, .is_fixed = w.is_fixed, .no_reentry = w.no_reentry,

@@ -42,7 +42,7 @@ struct wish {
   int64_t ttl_ms, wait_ms, max_hold_ms;   /* 0: 30 s, for ever, none */
   lock_kind kind;
   bool reads;                             /* RWLOCK */
-  uint64_t units;                         /* 0: 1 */
+  uint64_t units, limit;                  /* 0: 1; none */
   bool is_drain;                          /* all permits that are free */
   int64_t linger_ms;
   int64_t warn_ms;

@@ -705,6 +705,47 @@ TEST(the_count_is_set_as_java_reads_it)
   redisFree(ear);
 }
 
+static dibs_status take_of(dibs_client *c, const char *name, uint32_t limit, uint32_t flags,
+                           dibs_hold **ret_hold)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+
+  o.flags = flags;
+  return dibs_acquire(c, DIBS_PERMIT_OF(name, limit), &o, ret_hold);
+}
+
+TEST(an_ask_with_a_limit_makes_it_as_java_does)
+{
+  redisContext *ear = ear_at("redisson_sc:{made}");
+  dibs_hold *hold, *none;
+
+  live_expect(a, take_of(a, "made", 4, 0, &hold), DIBS_OK);
+  expect_said(ear, "4");
+  assert_string_equal(test_server_command(server, "GET made"), "3");
+  java_takes_permit("made", JAVA_PERMIT, server_ms() + TTL_MS);
+  assert_int_equal(take_of(b, "made", 5, 0, &none), DIBS_ERR_ARGUMENT);
+  live_expect_words(b, "has 4 permits, and `limit` is 5");
+  assert_string_equal(test_server_command(server, "GET made"), "2");
+  (void)test_server_command(server, "DEL made");
+  live_expect(b, take_of(b, "made", 4, 0, &none), DIBS_OK);
+  assert_string_equal(test_server_command(server, "GET made"), "1");   /* two are still out */
+  give(b, none);
+  give(a, hold);
+  redisFree(ear);
+}
+
+TEST(an_ask_with_a_limit_makes_plain_permits_and_compares_nothing)
+{
+  dibs_hold *hold, *more;
+
+  live_expect(a, take_of(a, "number", 2, DIBS_PERMITS_PLAIN, &hold), DIBS_OK);
+  assert_string_equal(test_server_command(server, "GET number"), "1");
+  live_expect(b, take_of(b, "number", 5, DIBS_PERMITS_PLAIN, &more), DIBS_OK);
+  assert_string_equal(test_server_command(server, "GET number"), "0");
+  give(a, hold);
+  give(b, more);
+}
+
 TEST(a_cancelled_ask_for_permits_leaves_nothing)
 {
   struct live_ask ask;

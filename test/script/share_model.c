@@ -321,21 +321,28 @@ acquire_answer model_acquire(struct share_model *m, int64_t now, int who, const 
   if (c->until_us > 0 && now > c->until_us)
     return plain(now, ACQUIRE_LATE);
   is_quiet = era_is_quarantined(&m->era, now, c->watched);
-  if (m->kind <= MODEL_NEW) {
-    if (c->mode == 'p')
-      return plain(now, ACQUIRE_NOT_SET);
-  }
+  if (m->kind <= MODEL_NEW && c->mode == 'p' && c->limit == 0)
+    return plain(now, ACQUIRE_NOT_SET);
   if (h != NULL)
     return again(h, now);
   if (mine != NULL && mine->is_tombstone)
     return plain(now, ACQUIRE_ENDED);
+  if (mine == NULL && c->limit != 0 && m->kind == MODEL_SEM && m->limit > 0 &&
+      m->limit != c->limit) {
+    a = plain(now, ACQUIRE_OTHER_LIMIT);
+    a.units = m->limit;
+    return a;
+  }
   if (m->kind == MODEL_SEM && m->limit > 0 && c->units > m->limit)
     return too_many(m, now, c, mine, is_quiet);
   is_queued = c->waits && (c->polls || m->hears[who]);
   if (m->kind <= MODEL_NEW && (!is_quiet || is_queued)) {
     if (m->kind == MODEL_NONE)
       m->head = m->next = 1;
-    m->kind = MODEL_RW;
+    m->kind = c->mode == 'p' ? MODEL_SEM : MODEL_RW;
+    m->limit = c->limit;
+    m->generation = 1;
+    m->kept = 0;
   }
   drop_over(m, now, c->estimate_us);
   if (is_quiet || fits_at_once(m, c) == 0)

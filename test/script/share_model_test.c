@@ -88,10 +88,11 @@ static bool some_lease(struct run *r, lease_id *ret_lease)
 /* What an ask wants never changes. */
 static void ask_decide(const struct run *r, share_call *c)
 {
-  static const uint64_t units[] = { 1, 2, 1, 3, 1, 5, 2 };
+  static const uint64_t units[] = { 1, 2, 1, 3, 1, 5, 2 }, limits[] = { 0, 0, 5, 0, 7 };
 
   c->mode = r->is_semaphore ? 'p' : c->ask % 3 == 0 ? 'w' : 'r';
   c->units = r->is_semaphore ? units[c->ask % 7] : 1;
+  c->limit = r->is_semaphore ? limits[c->ask % 5] : 0;
 }
 
 static share_call some_call(struct run *r, int who, lease_id *watched)

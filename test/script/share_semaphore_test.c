@@ -217,6 +217,69 @@ TEST(a_count_is_set_once_where_it_must_be_absent)
   assert_int_equal(test_server_integer(world_server(w), "PTTL " WORLD_KEY), -1);
 }
 
+static acquire_answer takes_of(int who, uint64_t units, uint64_t limit, uint64_t ask)
+{
+  share_call c = share_call_of(w, 'p', units, ask);
+
+  c.limit = limit;
+  c.waits = units > 0;
+  return share_send(w, who, &c);
+}
+
+TEST(an_ask_with_a_limit_makes_the_semaphore)
+{
+  acquire_answer a = takes_of(ANNA, 2, 3, 1);
+
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.units, 2);
+  assert_int_equal(share_inspect(w).limit, 3);
+  assert_int_equal(share_inspect(w).used, 2);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
+  assert_int_equal(takes_of(ANNA, 2, 3, 1).outcome, ACQUIRE_AGAIN);
+  assert_int_equal(takes_of(BERT, 1, 3, 1).outcome, ACQUIRE_GRANTED);
+  share_release(w, ANNA, &a.lease, 0);
+  assert_int_equal(takes_of(CARL, 0, 3, 1).units, 2);
+}
+
+/* As after a cancel of an ask that was never executed. */
+TEST(an_ask_with_a_limit_makes_it_where_an_ask_has_ended)
+{
+  share_cancel(w, ANNA, 1, START_US + 5000000);
+  assert_int_equal(takes_of(ANNA, 1, 3, 1).outcome, ACQUIRE_ENDED);
+  assert_int_equal(takes_of(BERT, 1, 3, 1).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share_inspect(w).limit, 3);
+}
+
+TEST(an_ask_with_another_limit_changes_nothing)
+{
+  acquire_answer a;
+  char before[1024];
+
+  takes_of(ANNA, 1, 2, 1);
+  (void)snprintf(before, sizeof(before), "%s", share_dump(w));
+  a = takes_of(BERT, 1, 3, 1);
+  assert_int_equal(a.outcome, ACQUIRE_OTHER_LIMIT);
+  assert_int_equal(a.units, 2);
+  assert_int_equal(takes_of(BERT, 3, 3, 2).outcome, ACQUIRE_OTHER_LIMIT);
+  assert_int_equal(takes_of(BERT, 1, 20, 3).outcome, ACQUIRE_OTHER_LIMIT);
+  assert_string_equal(share_dump(w), before);
+}
+
+TEST(a_waiter_keeps_its_place_when_the_limit_changes)
+{
+  share_hear(BERT, BERT);
+  takes_of(ANNA, 1, 1, 1);
+  assert_int_equal(takes_of(BERT, 1, 1, 1).outcome, ACQUIRE_WAITING);
+  share_set(w, SHARE_SET, 2, NULL);
+  share_told(BERT, 1, 1);
+  assert_int_equal(takes_of(CARL, 1, 1, 1).outcome, ACQUIRE_OTHER_LIMIT);
+  share_set(w, SHARE_SET, 0, NULL);
+  share_hear(CARL, CARL);
+  assert_int_equal(takes_of(CARL, 1, 1, 1).outcome, ACQUIRE_WAITING);
+  share_set(w, SHARE_SET, 2, NULL);
+  assert_int_equal(takes_of(CARL, 1, 1, 1).outcome, ACQUIRE_WAITING);
+}
+
 /* Also by grants that nobody but the first of a minute prolongs. */
 TEST(use_keeps_a_count_that_was_set_if_absent)
 {

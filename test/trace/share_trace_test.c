@@ -233,6 +233,19 @@ TEST(who_is_dropped_from_the_queue_asks_why)
   peer_end_clean(p);
 }
 
+TEST(a_limit_goes_with_each_ask)
+{
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_SEMAPHORE, .units = 2, .limit = 3 });
+
+  peer_message(p, "lost " A ":1:0 n");
+  peer_expect(p, "share_acquire " KEY " 1 p2/3 w");
+  peer_answer(p, "[10 %lld 4]", peer_server_us(p));
+  peer_expect_told(p, "failed a DIBS_ERR_ARGUMENT");
+  peer_expect(p, "share_cancel " A ":1");      /* it was asked for more than once */
+  peer_answer(p, "0");
+  peer_end_clean(p);
+}
+
 TEST(a_broken_share_is_lost_and_given_back)
 {
   struct peer *p = seated((struct wish){ READER });

@@ -5,10 +5,13 @@
 local key, prefix, name = KEYS[1], nil, nil
 local share, mine, place = share_load(KEYS[1], 'k' .. id, 'c' .. id)
 if share.kind == 'none' or share.kind == 'new' then
-  if mode == 'p' then
+  if mode ~= 'p' then
+    share.kind = 'rw'
+  elseif limit == '' then
     return { 9, now }
+  else
+    share.kind, share.limit, share.generation = 'sem', limit + 0, 1
   end
-  share.kind = 'rw'
 elseif share.kind ~= (mode == 'p' and 'sem' or 'rw') then
   return share_refuse(share)
 end
@@ -30,7 +33,11 @@ if place then
     return { 5, now }
   end
 end
--- More than the limit: refused, and its queue entry is removed. A limit of 0 is a pause.
+-- Of a waiter it was compared before. A limit of 0 is a pause.
+if limit ~= '' and not entry and share.limit > 0 and share.limit ~= limit + 0 then
+  return { 10, now, share.limit }
+end
+-- More than the limit: refused, and its queue entry is removed.
 local is_too_many = share.kind == 'sem' and share.limit > 0 and units > share.limit
 if is_too_many and not entry then
   return { 8, now, share.limit }

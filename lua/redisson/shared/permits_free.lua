@@ -11,6 +11,13 @@ local function permits_free(key, count, publish, channel)
   return 0
 end
 
+-- Changes the number of all permits by `count` to `limit`, and notifies waiters if one is free.
+local function permits_change(key, count, limit, publish, channel)
+  if redis.call('INCRBY', key, count) > 0 then
+    say(publish, channel, limit)
+  end
+end
+
 -- Before a holder is removed: a user without the right to count its permits would lose them, and is
 -- refused by a command that changes nothing. A full server refuses it, too, and accepts the later
 -- one.

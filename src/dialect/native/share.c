@@ -16,18 +16,18 @@
 #define CONTENTION_SIZE (3 + 3 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE)
 #define ASK_TEXT_SIZE (CLIENT_ID_SIZE + 1 + NUMBER_SIZE)
 
-/* `r`, `w`, `p5`; `p0` asks for all free permits. */
+/* `r`, `w`, `p` and the permits; `p0` asks for all free ones. */
 static void add_kind(text *t, const share_call *c)
 {
   assert(c->mode == 'r' || c->mode == 'w' || c->mode == 'p');
   text_add_bytes(t, &c->mode, 1);
   if (c->mode == 'p')
-    text_add_uint(t, c->units);
+    add_units(t, c);
 }
 
 bool native_share_acquire(const protocol *n, request *out, const share_call *c)
 {
-  char mode[NUMBER_SIZE], contention[CONTENTION_SIZE];
+  char mode[2 * NUMBER_SIZE], contention[CONTENTION_SIZE];
   text what = text_over(mode, sizeof(mode)), t = text_over(contention, sizeof(contention));
 
   assert(c->ttl_ms > 0);
@@ -186,12 +186,12 @@ bool native_share_answer(const protocol *n, uint64_t ask, const resp_reply *r,
   bool is_good;
 
   if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us) ||
-      !is_time(a.server_us) || outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_NOT_SET)
+      !is_time(a.server_us) || outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_OTHER_LIMIT)
     return false;
   a.outcome = (acquire_outcome)outcome;
   if (a.outcome <= ACQUIRE_BUSY)
     is_good = read_lease_answer(n, ask, r, &a);
-  else if (a.outcome == ACQUIRE_TOO_MANY)
+  else if (a.outcome == ACQUIRE_TOO_MANY || a.outcome == ACQUIRE_OTHER_LIMIT)
     is_good = has_children(r, 3) && child_count(r, 2, &a.units);
   else
     is_good = has_children(r, 2);

@@ -59,7 +59,8 @@ static bool permits_acquire(const protocol *n, request *out, const share_call *c
   text w = text_over(what, sizeof(what));
 
   add_letter(&w, c->waits ? 'w' : 't');
-  add_permits(&w, c->kind == LOCK_COUNTER, c->units);
+  add_letter(&w, c->kind == LOCK_COUNTER ? 'u' : 'p');
+  add_units(&w, c);
   request_begin(out, &script_redisson_permits_acquire);
   request_put(out, c->name, c->name_size);
   put_ask_key(n, out, "over", c->name, c->name_size, n->client, c->ask);

@@ -134,8 +134,12 @@ static bool share_acquire(draw *d, const drawn_request *r, bool is_semaphore)
   if (!is_semaphore) {
     c.mode = draw_once_in(d, 3) ? 'w' : 'r';
     c.units = 1;
-  } else if (!c.waits && draw_once_in(d, 4))
-    c.units = 0;
+  } else {
+    if (!c.waits && draw_once_in(d, 4))
+      c.units = 0;
+    if (draw_once_in(d, 3))
+      c.limit = 3 + draw_below(d, 2);
+  }
   return RENDERED(native_share_acquire, r->by, &d->command, false, &c);
 }
 

@@ -80,6 +80,9 @@ TEST(refusals_say_why)
   assert_int_equal(a.units, 5);
   assert_true(answer_of("*2\r\n:9\r\n:1000\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_NOT_SET);
+  assert_true(answer_of("*3\r\n:10\r\n:1000\r\n:5\r\n", &a));
+  assert_int_equal(a.outcome, ACQUIRE_OTHER_LIMIT);
+  assert_int_equal(a.units, 5);
   for (int outcome = ACQUIRE_ENDED; outcome <= ACQUIRE_LATE; outcome++) {
     char bytes[] = "*2\r\n:5\r\n:1000\r\n";
     bytes[5] = (char)('0' + outcome);
@@ -92,6 +95,7 @@ TEST(other_shapes_are_refused)
 {
   static const char *const bad[] = {
     ":1000\r\n", "*0\r\n", "*2\r\n:0\r\n:1000\r\n", "*2\r\n:10\r\n:1000\r\n",
+    "*2\r\n:11\r\n:1000\r\n", "*3\r\n:11\r\n:1000\r\n:5\r\n",
     "*2\r\n:9\r\n:-1\r\n", "*2\r\n:8\r\n:1000\r\n", "*3\r\n:8\r\n:1000\r\n:-1\r\n",
     "*3\r\n:9\r\n:1000\r\n:1\r\n", "*5\r\n:1\r\n:1000\r\n:300\r\n:300\r\n:1001\r\n",
     "*6\r\n:1\r\n:1000\r\n:300\r\n:300\r\n:1001\r\n:0\r\n",

@@ -79,6 +79,7 @@ static void permits(void)
 
   FACT("redisson permits_acquire: the first id, and how they are taken: p with a lease, u none");
   SENT(d->share_acquire(&bert, out, &c));
+  c.limit = 7;
   c.kind = LOCK_COUNTER;
   SENT(d->share_acquire(&sharded, out, &c));
   FACT("redisson share_release: remembered for the ms in which a copy of the ask may arrive");

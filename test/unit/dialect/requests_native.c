@@ -95,9 +95,11 @@ static void shares(void)
 
   FACT("native share_acquire: a reader that waits, with all its arguments");
   SENT(native_share_acquire(&here, out, &c));
-  FACT("native share_acquire: permits are counted in the mode");
+  FACT("native share_acquire: permits are counted in the mode; the limit is behind them");
   c = (share_call){ .name = "x", .name_size = 1, .ask = 8, .mode = 'p', .units = 5,
                     .ttl_ms = 100, .until_us = -5 };
+  SENT(native_share_acquire(&here, out, &c));
+  c.limit = 7;
   SENT(native_share_acquire(&here, out, &c));
   FACT("native share_release, share_cancel: the ask, apart from the token");
   SENT(native_share_release(&here, out, "x", 1, &lease, 123, 77));
