@@ -710,6 +710,7 @@ static dibs_status take_of(dibs_client *c, const char *name, uint32_t limit, uin
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
+  o.wait_ms = 0;
   o.flags = flags;
   return dibs_acquire(c, DIBS_PERMIT_OF(name, limit), &o, ret_hold);
 }
@@ -732,6 +733,19 @@ TEST(an_ask_with_a_limit_makes_it_as_java_does)
   give(b, none);
   give(a, hold);
   redisFree(ear);
+}
+
+/* Of a semaphore that was deleted no permit comes back to the new one. */
+TEST(an_ask_with_a_limit_counts_no_dead_permit_and_waits_while_there_are_none)
+{
+  dibs_hold *hold;
+
+  (void)test_server_command(server, "ZADD {dead}:timeout 1 " JAVA_PERMIT);
+  live_expect(a, take_of(a, "dead", 2, 0, &hold), DIBS_OK);
+  assert_string_equal(test_server_command(server, "GET dead"), "1");
+  give(a, hold);
+  (void)test_server_command(server, "SET dead 0");
+  live_refused(take_of(a, "dead", 2, 0, &hold), DIBS_BUSY);
 }
 
 TEST(an_ask_with_a_limit_makes_plain_permits_and_compares_nothing)
