@@ -110,6 +110,14 @@ static void holder_names(const dibs_inspection *i, char *text, size_t size)
     snprintf(text + used, size - used, " and %zu more", count - 3);
 }
 
+#define PAUSED "paused: it has 0 permits until dibs sem set gives it some"
+
+/* `generation`: of other dialects 0, where a limit of 0 only says that all permits are taken. */
+bool show_is_paused(const dibs_inspection *i)
+{
+  return i->kind == DIBS_KIND_SEMAPHORE && i->limit == 0 && i->generation > 0;
+}
+
 void show_by(const dibs_inspection *i, char *ret_text, size_t size)
 {
   const dibs_holder *first = show_holder_at(i, 0);
@@ -119,7 +127,9 @@ void show_by(const dibs_inspection *i, char *ret_text, size_t size)
   if (first == NULL)
     return;
   holder_names(i, names, sizeof(names));
-  if (i->kind == DIBS_KIND_SEMAPHORE)
+  if (show_is_paused(i))
+    snprintf(ret_text, size, PAUSED "; %u held by %s", i->used, names);
+  else if (i->kind == DIBS_KIND_SEMAPHORE)
     snprintf(ret_text, size, "%u of %u permit%s held by %s", i->used, i->limit,
              plural_s(i->limit), names);
   else if (i->kind == DIBS_KIND_MUTEX)
@@ -162,12 +172,6 @@ static void lease_text(const dibs_holder *h, char *text, size_t size)
     snprintf(text, size, "for %s, lease %s, renewed %s ago", held, left, renewed);
 }
 
-/* `generation`: of other dialects 0, where a limit of 0 only says that all permits are taken. */
-bool show_is_paused(const dibs_inspection *i)
-{
-  return i->kind == DIBS_KIND_SEMAPHORE && i->limit == 0 && i->generation > 0;
-}
-
 /* Why a name that is free does not change hands. */
 static bool hindrance_text(const dibs_inspection *i, char *text, size_t size)
 {
@@ -179,7 +183,7 @@ static bool hindrance_text(const dibs_inspection *i, char *text, size_t size)
   } else if (i->obstacle[0] != '\0') {
     snprintf(text, size, "cannot be taken now: %s", printable(i->obstacle, why, sizeof(why)));
   } else if (show_is_paused(i)) {
-    snprintf(text, size, "paused: it has 0 permits until dibs sem set gives it some");
+    snprintf(text, size, PAUSED);
   }
   return i->quarantine_ms > 0 || i->obstacle[0] != '\0' || show_is_paused(i);
 }

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plural.h"
 #include "cli/aside.h"
 #include "cli/clock.h"
 #include "cli/held.h"
 #include "cli/message.h"
-#include "cli/show.h"
 #include "topo/url_options.h"
 
 /* ---- a wrapper inside a wrapper ---- */
@@ -146,38 +144,7 @@ static int check_nested(session *s, const target *t)
   return 0;
 }
 
-/* ---- the permits of a semaphore ---- */
-
-static int declare_permits(session *s, const target *t)
-{
-  uint32_t permits = 0;
-  char shown[600];
-  dibs_status status =
-      dibs_semaphore_set(s->client, dibs_text(t->shown), t->permits, DIBS_SEMAPHORE_IF_ABSENT,
-                         &permits);
-  int code;
-
-  if (status != DIBS_OK) {
-    code = target_fault(t, s->client, status);
-    return code != -1 ? code : session_fault(s, status, t->shown);
-  }
-  /* RSemaphore stores how many are free, and no total: there is nothing to compare with. */
-  if (permits == t->permits || t->is_plain)
-    return 0;
-  printable(t->shown, shown, sizeof(shown));
-  if (permits == 0) {
-    say_softly("%s is paused, it has 0 permits; \"dibs sem set %s %u\" lets jobs in again",
-               shown, shown, t->permits);
-    return 0;
-  }
-  return say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
-                                      .name = t->shown },
-                   "%s has %u permit%s, not %u: use -j %u, or change the number for all by "
-                   "\"dibs sem set %s %u\"",
-                   shown, permits, plural_s(permits), t->permits, permits, shown, t->permits);
-}
-
-/* ---- both ---- */
+/* ---- asking ---- */
 
 typedef struct questions {
   session *s;
@@ -200,19 +167,15 @@ static void ask(void *data)
 
   limit_request(q);
   q->code = check_nested(q->s, q->t);
-  limit_request(q);
-  if (q->code == 0 && q->t->permits != 0)
-    q->code = declare_permits(q->s, q->t);
   (void)dibs_client_set_call_timeout(q->s->client, 0);
 }
 
 static bool needs_questions(const target *t)
 {
-  bool needs = t->permits != 0;
-
   for (size_t n = 0; n < t->count; n++)
-    needs = needs || held_has_name(getenv("DIBS_HELD"), t->names[n]);
-  return needs;
+    if (held_has_name(getenv("DIBS_HELD"), t->names[n]))
+      return true;
+  return false;
 }
 
 bool take_before(session *s, const target *t, int64_t until_ms, signal_watch *signals,

@@ -109,8 +109,10 @@ dibs_status target_ask(const target *t, dibs_client *client, const dibs_lock_opt
 
   for (size_t i = 0; i < t->count; i++)
     names[i] = dibs_text(t->names[i]);
-  if (t->kind == TARGET_PERMITS)
+  if (t->kind == TARGET_PERMITS) {
     asked.units = t->take != 0 ? t->take : DIBS_UNITS_ALL_FREE;
+    asked.limit = t->permits;
+  }
   return dibs_acquire_async(client, &asked, options, callback, data, ret_request);
 }
 
@@ -200,20 +202,25 @@ static int report_kind(const target *t, dibs_client *client)
 
 static int report_count(const target *t, dibs_client *client)
 {
-  dibs_inspection *inspection = NULL;
+  const message_facts facts = { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
+                                .name = t->shown };
+  dibs_inspection *found = NULL;
   char shown[600];
-  int code = -1;
+  uint32_t has = 0;
 
-  if (dibs_inspect(client, dibs_text(t->shown), &inspection) == DIBS_OK &&
-      inspection->kind == DIBS_KIND_SEMAPHORE && t->take > inspection->limit) {
-    code = say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
-                                        .name = t->shown },
-                     "%s has %u permit%s: %u cannot be taken (dibs sem set)",
-                     printable(t->shown, shown, sizeof(shown)), inspection->limit,
-                     plural_s(inspection->limit), t->take);
-  }
-  dibs_inspection_free(inspection);
-  return code;
+  if (dibs_inspect(client, dibs_text(t->shown), &found) == DIBS_OK &&
+      found->kind == DIBS_KIND_SEMAPHORE)
+    has = found->limit;
+  dibs_inspection_free(found);
+  printable(t->shown, shown, sizeof(shown));
+  if (has != 0 && t->permits != 0 && has != t->permits)
+    return say_fault(&facts, "%s has %u permit%s, not %u: use -j %u, or change the number "
+                     "for all by \"dibs sem set %s %u\"",
+                     shown, has, plural_s(has), t->permits, has, shown, t->permits);
+  if (has != 0 && t->take > has)
+    return say_fault(&facts, "%s has %u permit%s: %u cannot be taken (dibs sem set)", shown, has,
+                     plural_s(has), t->take);
+  return -1;
 }
 
 /* The library names its own option, min_replicas. */
