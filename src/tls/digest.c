@@ -29,6 +29,6 @@ bool sha256_write(const void *bytes, size_t size, char ret_digits[SHA256_TEXT_SI
     ret_digits[2 * i] = digits[digest[i] >> 4];
     ret_digits[2 * i + 1] = digits[digest[i] & 15];
   }
-  ret_digits[2 * length] = 0;
+  ret_digits[2 * (size_t)length] = 0;
   return true;
 }
