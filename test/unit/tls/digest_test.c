@@ -23,7 +23,12 @@ static bool digest(const char *words)
 
 static void use_tls(void)
 {
-  _exit(tls_session_new(context, "localhost") == NULL ? 1 : 0);
+  tls_session *session = tls_session_new(context, "localhost");
+  int code = session == NULL ? 1 : 0;
+
+  session = tls_session_free(session);
+  context = tls_context_free(context);
+  _exit(code);
 }
 
 static void end_after_digest_and_context(void)
