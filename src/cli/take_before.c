@@ -154,18 +154,13 @@ typedef struct questions {
 } questions;
 
 /* The requests of a wait with a limit are a part of it. */
-static void limit_request(const questions *q)
-{
-  if (q->until_ms != 0)
-    (void)dibs_client_set_call_timeout(q->s->client,
-                                session_request_ms(q->s, q->until_ms - clock_ms()));
-}
-
 static void ask(void *data)
 {
   questions *q = data;
 
-  limit_request(q);
+  if (q->until_ms != 0)
+    (void)dibs_client_set_call_timeout(q->s->client,
+                                       session_request_ms(q->s, q->until_ms - clock_ms()));
   q->code = check_nested(q->s, q->t);
   (void)dibs_client_set_call_timeout(q->s->client, 0);
 }

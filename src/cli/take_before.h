@@ -10,9 +10,9 @@
 #include "cli/target.h"
 
 /* Looks whether a `dibs run` around this process would be waited for by its own command.
- * `until_ms`: the end of the wait, by clock_ms();
- * 0: it has none. `*ret_code`: 0, or what to exit with after saying why; `*ret_signal`: 0, or what
- * interrupted it. false when a thread was abandoned in the client. */
+ * `until_ms`: the end of the wait, by clock_ms(); 0: it has none. `*ret_code`: 0, or what to
+ * exit with after saying why; `*ret_signal`: 0, or what interrupted it. false when a thread
+ * was abandoned in the client. */
 bool take_before(session *s, const target *t, int64_t until_ms, signal_watch *signals,
                  int *ret_signal, int *ret_code);
 
