@@ -35,20 +35,22 @@ if KEYS[2] then
   quarantine = held_back(place, watched)
 end
 
--- No waiter, no overdue holder, and it fits: handled as text, without creating functions.
+-- No waiter, no overdue holder, and it fits; or it waits: handled as text, without creating
+-- functions.
 local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n', 'k' .. id))
+local digits = #time[2] == 6 and time[1] .. time[2] or string.format('%.0f', now)
 local kind, last, used, earliest, ends, first, rest
-if value and not mine and not quarantine and head == tail and doubt == 0 and #time[2] == 6 then
+if value and not mine and not quarantine and doubt == 0 then
   kind, last, used, earliest, ends, first, rest = string.match(value,
     '^(%l+) (%d+) (%d+) (%d+) (%d+) (%S+) (.+)$')
 end
-local fits = mode == 'r' and kind == 'rw' and rest == '0' or
+local fits = head == tail and (mode == 'r' and kind == 'rw' and rest == '0' or
   mode == 'w' and kind == 'rw' and used == '0' or
   mode == 'p' and kind == 'sem' and units > 0 and used + units <= string.match(rest, '%d+') + 0 and
-  (limit == '' or limit == string.match(rest, '%d+'))
+  (limit == '' or limit == string.match(rest, '%d+')))
 if fits and now > last + 0 and now > floor and
   (earliest == '0' or now <= earliest + 1000000) then
-  local deadline, token = now + ttl * 1000, time[1] .. time[2]
+  local deadline = now + ttl * 1000
   if earliest == '0' or deadline < earliest + 0 then
     earliest = string.format('%.0f', deadline)
   end
@@ -57,17 +59,14 @@ if fits and now > last + 0 and now > floor and
   elseif deadline < ends + 0 then
     ends, first = string.format('%.0f', deadline), id
   end
-  -- The first grant of each minute, and long ones, set the retention again; a semaphore with
-  -- a set count has none. As in share_grant.lua it comes first.
-  if (ttl > 900000 or math.floor(now / 60000000) ~= math.floor(last / 60000000)) and
-    not (kind == 'sem' and string.find(rest, ' 1$')) then
-    --@include raise_ttl
-    redis.call('SET', KEYS[1], '', 'NX')
-    raise_ttl(KEYS[1], ttl)
-  end
-  redis.call('HSET', KEYS[1], 's', kind .. ' ' .. token .. ' ' .. used + units .. ' ' ..
+  -- As in share_grant.lua it comes first.
+  --@include share_retention
+  redis.call('HSET', KEYS[1], 's', kind .. ' ' .. digits .. ' ' .. used + units .. ' ' ..
     earliest .. ' ' .. ends .. ' ' .. first .. ' ' .. (mode == 'w' and '1' or rest),
-    'k' .. id, mode .. ' ' .. units .. ' ' .. token .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 0')
+    'k' .. id, mode .. ' ' .. units .. ' ' .. digits .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 0')
   return { 1, now, ttl, ttl, now, units }
+end
+if kind and #digits == 16 then
+  --@may_return share_enqueue
 end
 --@tail share_contend

@@ -14,10 +14,10 @@ end
 local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n',
   'k' .. ARGV[1]))
 local kind, last, used, bounds, rest
-if value and mine and head == tail and ARGV[5] == '0' and not is_by_token then
+if value and mine and ARGV[5] == '0' and not is_by_token then
   kind, last, used, bounds, rest = string.match(value, '^(%l+) (%d+) (%d+) (%d+ %d+ %S+) (.+)$')
 end
-if kind then
+if kind and head == tail then
   local mode, units, token = string.match(mine, '^(%l) (%d+) (%d+) ')
   if token ~= ARGV[2] then
     return 2
@@ -37,20 +37,23 @@ if kind then
   end
   return 1
 end
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local doubt = math.abs(now - ARGV[4]) > 250000 and 2 or 0
+local key = KEYS[1]
+local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
+local id, until_us = ARGV[1], ARGV[5] + 0
+if kind and doubt == 0 then
+  --@may_return share_hand_over
+end
 --@include share_load
 local share, place
 share, mine, place = share_load(KEYS[1], 'k' .. ARGV[1], 'c' .. ARGV[1])
 if share.kind == 'lock' or share.kind == 'other' then
   return share_refuse(share)
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local doubt = math.abs(now - ARGV[4]) > 250000 and 2 or 0
-local key = KEYS[1]
-local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
 --@include era
 local quarantine = held_back(prefix)
-local id, until_us = ARGV[1], ARGV[5] + 0
 --@include share_leave
 local holder = mine and share_holder(id, mine)
 if holder and holder.lease ~= id .. ':' .. ARGV[2] then

@@ -421,26 +421,6 @@ TEST(a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt)
   assert_in_range(test_server_integer(world_server(w), "PTTL " WORLD_KEY), 1, 3570000);
 }
 
-/* A Cluster and an era guard need the general pieces. */
-static bool is_general(void)
-{
-  return mode_get().tags || mode_get().guard;
-}
-
-/* The commands of a script since the last call. The stage asks for the time before it, and looks
- * at the key after it. */
-static long long commands(void)
-{
-  long long count = test_server_integer(world_server(w), "EVAL %s 0",
-    "local count, own = -2, ' config|resetstat eval evalsha fcall info ' "
-    "for name, calls in string.gmatch(redis.call('INFO', 'commandstats'), "
-    "'cmdstat_([%w|]+):calls=(%d+)') do if not string.find(own, ' ' .. name .. ' ', 1, true) then "
-    "count = count + calls end end return count");
-
-  test_server_command(world_server(w), "CONFIG RESETSTAT");
-  return count;
-}
-
 /* The retention is set again in the next 100 s of the server's clock. */
 static int64_t hundred_seconds(void)
 {
@@ -455,7 +435,7 @@ TEST(a_turn_with_others_needs_few_commands)
   int64_t began;
   long long first, second, released;
 
-  if (is_general())
+  if (stage_is_general())
     return;
   world_listen(w, BERT);
   world_listen(w, CARL);
@@ -463,13 +443,13 @@ TEST(a_turn_with_others_needs_few_commands)
     test_server_command(world_server(w), "DEL " WORLD_KEY);
     began = hundred_seconds();
     held = world_acquire(w, ANNA, 1);
-    commands();
+    stage_commands(2);
     assert_int_equal(world_acquire(w, BERT, 1).rank, 0);
-    first = commands();
+    first = stage_commands(2);
     assert_int_equal(world_acquire(w, CARL, 1).rank, 1);
-    second = commands();
+    second = stage_commands(2);
     world_release(w, ANNA, &held.lease);
-    released = commands();
+    released = stage_commands(2);
   } while (hundred_seconds() != began);
   assert_int_equal(first, 9);
   assert_int_equal(second, 6);
@@ -482,9 +462,9 @@ TEST(a_turn_with_others_needs_few_commands)
   world_acquire(w, BERT, 2);
   world_release(w, ANNA, &held.lease);
   granted = world_acquire(w, BERT, 2).lease;
-  commands();
+  stage_commands(2);
   world_release(w, BERT, &granted);
-  assert_int_equal(commands(), 3);
+  assert_int_equal(stage_commands(2), 3);
   assert_string_equal(world_type(w), "string");
 }
 
@@ -532,7 +512,7 @@ TEST(a_hand_over_sets_the_retention_anew_once_in_100_s)
     test_server_command(world_server(w), "PEXPIRE %s %d", WORLD_KEY, KEPT_MS);
     assert_int_equal(world_release(w, ANNA, &held).outcome, RELEASE_DONE);
     print_message("# case %zu\n", i);
-    assert_int_equal(is_kept_anew(), cases[i].is_anew || is_general());
+    assert_int_equal(is_kept_anew(), cases[i].is_anew || stage_is_general());
     test_server_command(world_server(w), "DEL " WORLD_KEY);
   }
 }
@@ -554,7 +534,7 @@ TEST(a_wait_sets_the_retention_anew_once_in_100_s)
     test_server_command(world_server(w), "PEXPIRE %s %d", WORLD_KEY, KEPT_MS);
     assert_int_equal(world_acquire(w, CARL, i + 1).rank, 1);
     print_message("# case %zu\n", i);
-    assert_int_equal(is_kept_anew(), cases[i].is_anew || is_general());
+    assert_int_equal(is_kept_anew(), cases[i].is_anew || stage_is_general());
     test_server_command(world_server(w), "DEL " WORLD_KEY);
   }
 }

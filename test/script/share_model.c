@@ -86,6 +86,11 @@ static bool fits(const struct share_model *m, char mode, uint64_t units)
   return model_used(m) + units <= m->limit;
 }
 
+static bool is_full(const struct share_model *m)
+{
+  return m->kind == MODEL_SEM ? !fits(m, 'p', 1) : !fits(m, 'r', 1);
+}
+
 static struct model_holder *grant(struct share_model *m, int64_t now, int who, uint64_t ask,
                                   char mode, uint64_t units, int64_t ttl_ms, uint64_t min_token,
                                   int flags)
@@ -181,10 +186,12 @@ static struct model_holder *pump(struct share_model *m, int64_t now, int flags, 
   uint64_t first = m->head;
   int granted = 0;
   uint64_t own = 0;
+  bool is_filled = false;
 
   if (is_quiet)
     return NULL;
-  while (m->head < m->next && m->head - first < DROPS_MAX && granted < GRANTS_MAX) {
+  while (m->head < m->next && m->head - first < DROPS_MAX && granted < GRANTS_MAX &&
+         !is_filled) {
     struct model_place *p = m->place_count > 0 ? &m->place[0] : NULL;
     if (p != NULL && p->index == m->head) {
       bool is_asker = c != NULL && p->client == asker && !p->is_tombstone && p->ask == c->ask;
@@ -200,6 +207,7 @@ static struct model_holder *pump(struct share_model *m, int64_t now, int flags, 
           struct model_holder *h = grant(m, now, p->client, p->ask, p->mode, units,
             is_asker ? c->ttl_ms : p->ttl_ms, is_asker ? c->min_token : p->min_token, flags);
           granted++;
+          is_filled = is_full(m);
           if (is_asker) {
             own = h->token;
           } else if (!p->polls) {
@@ -287,7 +295,7 @@ static acquire_answer too_many(struct share_model *m, int64_t now, const share_c
   drop_over(m, now, c->estimate_us);
   drop_watched(m, c);
   remove_place(m, mine);
-  (void)pump(m, now, doubt(now, c->estimate_us), NOBODY, c, is_quiet, &n);
+  (void)pump(m, now, doubt(now, c->estimate_us), NOBODY, c, is_quiet || is_full(m), &n);
   news_tell(m, &n);
   return a;
 }
@@ -347,7 +355,7 @@ acquire_answer model_acquire(struct share_model *m, int64_t now, int who, const 
   drop_over(m, now, c->estimate_us);
   if (is_quiet || fits_at_once(m, c) == 0)
     drop_watched(m, c);
-  h = pump(m, now, flags, who, c, is_quiet, &n);
+  h = pump(m, now, flags, who, c, is_quiet || is_full(m), &n);
   units = is_quiet ? 0 : fits_at_once(m, c);
   if (h == NULL && units > 0)
     h = grant(m, now, who, c->ask, c->mode, units, c->ttl_ms, c->min_token, flags);

@@ -61,7 +61,7 @@ local me = { id = id, client = ARGV[1], mode = mode, units = units, ttl = ttl, f
 if is_too_many then
   redis.call('HDEL', share.key, 'w' .. place, 'c' .. id)
 end
-local token = share_pump(share, not is_too_many and me or nil)
+local token = not share_is_full(share) and share_pump(share, not is_too_many and me or nil)
 local free = not token and not is_too_many and fits_at_once()
 if free then
   token = token_above(share.token, floor)

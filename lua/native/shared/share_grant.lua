@@ -18,6 +18,9 @@ local function share_fits(share, mode, units)
   end
   return share.used + units <= share.limit
 end
+local function share_is_full(share)
+  return not share_fits(share, share.kind == 'sem' and 'p' or 'r', 1)
+end
 -- `doubt` as in grant_next.lua.
 local function share_grant(share, id, mode, units, ttl, token)
   local ahead = token == now and ttl or math.ceil((now - token) / 1000) + ttl

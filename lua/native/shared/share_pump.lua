@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Grants from the head of the queue while the head fits; drops dead entries, and those that
--- want more permits than the limit; with a limit of 0 all stay. `me`, the caller if it may
+-- want more permits than the limit; with a limit of 0 all stay. After a grant with which nothing
+-- more fits, the next entry is not looked at: the next release does. `me`, the caller if it may
 -- be queued, learns it from the reply only: returns its token if it was granted. At most 64
 -- grants and 1000 entries: the next script continues. `quarantine`, set before: grants
 -- nothing (era.lua).
@@ -10,8 +11,9 @@ local function share_pump(share, me)
   if quarantine then
     return nil
   end
-  local first, granted, own_token = share.head, 0, nil
-  while share.head < share.next and share.head - first < 1000 and granted < 64 do
+  local first, granted, own_token, is_full = share.head, 0, nil, false
+  while share.head < share.next and share.head - first < 1000 and granted < 64 and
+    not is_full do
     local waiter = share_entry(redis.call('HGET', share.key, 'w' .. share.head))
     if waiter then
       local is_me = me and waiter.is_waiter and waiter.id == me.id
@@ -25,6 +27,7 @@ local function share_pump(share, me)
         else
           share_grant(share, it.id, it.mode, it.units, it.ttl, token)
           granted = granted + 1
+          is_full = share_is_full(share)
           if is_me then
             own_token = token
           elseif not it.polls then
