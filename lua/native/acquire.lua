@@ -25,7 +25,12 @@ if #time[2] < 6 then
   digits = time[1] .. string.sub('00000', #time[2]) .. time[2]
 end
 local value = redis.call('MGET', key)[1]
-local is_plain = ARGV[2] < digits and digits < ARGV[3] and not KEYS[2]
+local is_plain = ARGV[2] < digits and digits < ARGV[3]
+if is_plain and KEYS[2] then
+  local now = time[1] * 1000000 + time[2]
+  --@include era_is_over
+  is_plain = is_over
+end
 -- Free: `=C:K:T`, here with as many digits as T has since 2001, and as the caller's K has. If C
 -- is the caller, it is less than `=C:K:` exactly if its K is.
 if value and is_plain and #value == #own + 16 and value < own and value:byte() == 61 and
@@ -36,7 +41,7 @@ end
 
 local client, number = own:match('^=([^:]+):(%d+):$')
 local now = time[1] * 1000000 + time[2]
-local fields = not value and not KEYS[2] and redis.pcall('HMGET', key, 's', 'h', 'n',
+local fields = not value and redis.pcall('HMGET', key, 's', 'h', 'n',
   'c' .. client)
 local stored = value
 if fields and is_plain and not fields.err then

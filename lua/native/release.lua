@@ -26,14 +26,14 @@ if value and not is_by_token and value:find(ARGV[1], 1, true) == 1 and
     (redis.REDIS_VERSION_NUM or 0) >= 525312
   return has_ifeq and 5 or 1
 end
-local fields = not value and not is_by_token and not KEYS[2] and
+local fields = not value and not is_by_token and
   redis.pcall('HMGET', key, 's', 'h', 'n')
 local stored, ahead, length = fields and fields[1]
 if stored and stored:find(ARGV[1], 1, true) == 1 then
   ahead, length = stored:match('^ (%-?%d+) (%d+) %d+ %d$', #ARGV[1] + 1)
 end
 -- A queue without an entry.
-if ahead and fields[2] and fields[2] == fields[3] and
+if ahead and not KEYS[2] and fields[2] and fields[2] == fields[3] and
   redis.pcall('SET', key, '=' .. ARGV[1], 'PX', '3600000').ok then
   return 1
 end
@@ -43,7 +43,10 @@ local expected, prefix, name = string.match(ARGV[2], '^(%d+) (%S+) (.*)$')
 local apart = now - (ARGV[3] or expected)
 local doubt = (apart > 250000 or apart < -250000) and 2 or 0
 if ahead and doubt == 0 then
-  --@may_return hand_over
+  --@include era_is_over
+  if is_over then
+    --@may_return hand_over
+  end
 end
 --@include load
 --@include new_lease

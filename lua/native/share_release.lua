@@ -44,7 +44,10 @@ local key = KEYS[1]
 local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
 local id, until_us = ARGV[1], ARGV[5] + 0
 if kind and doubt == 0 then
-  --@may_return share_hand_over
+  --@include era_is_over
+  if is_over then
+    --@may_return share_hand_over
+  end
 end
 --@include share_load
 local share, place

@@ -87,6 +87,37 @@ TEST(the_dead_get_no_grant)
   assert_non_null(strstr(world_messages(w, CARL), " CCCC"));
 }
 
+static acquire_answer ask_to_write(int who)
+{
+  protocol n = mistaken(who);
+  share_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .ask = 1, .mode = 'w',
+                   .units = 1, .ttl_ms = 30000, .waits = true,
+                   .estimate_us = world_time_us(w) };
+  acquire_answer a;
+
+  assert_true(RENDERED(native_share_acquire, &n, world_buffer(w), false, &c));
+  assert_true(native_share_answer(&n, 1, stage_send(), &a));
+  return a;
+}
+
+TEST(writers_are_found_and_told_and_the_deaf_and_dead_are_not)
+{
+  acquire_answer a = ask_to_write(ANNA);
+  protocol n = mistaken(ANNA);
+
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(ask_to_write(BERT).outcome, ACQUIRE_NO_SUBSCRIBER);
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  assert_int_equal(ask_to_write(BERT).outcome, ACQUIRE_WAITING);
+  assert_int_equal(ask_to_write(CARL).outcome, ACQUIRE_WAITING);
+  world_deafen(w, BERT);
+  assert_true(RENDERED(native_share_release, &n, world_buffer(w), false, WORLD_NAME,
+                       strlen(WORLD_NAME), &a.lease, 0, world_time_us(w)));
+  assert_int_equal(resp_root(stage_send())->integer, 1);
+  assert_non_null(strstr(world_messages(w, CARL), " CCCC"));
+}
+
 TEST(who_observes_a_latch_is_told)
 {
   latch_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .number = 1,

@@ -25,7 +25,7 @@ static acquire_answer waits(int who, char mode, uint64_t units, uint64_t ask)
 static void goes_on(int64_t us)
 {
   world_set_time(w, START_US + us);
-  stage_commands(0);
+  stage_commands(0, 0);
 }
 
 /* Each costs the server as much as thousands of instructions. */
@@ -34,25 +34,23 @@ static void needs_few_commands(char mode)
   acquire_answer held;
   lease_id granted;
 
-  if (stage_is_general())
-    return;
   share_hear(ANNA, CARL);
   held = share_ask(w, ANNA, mode, 1, 1);
-  stage_commands(0);
+  stage_commands(0, 0);
   waits(BERT, mode, 1, 1);
-  assert_int_equal(stage_commands(OWN), 5);
+  assert_int_equal(stage_commands(OWN, 1), 5);
   waits(CARL, mode, 1, 1);
-  assert_int_equal(stage_commands(OWN), 5);
+  assert_int_equal(stage_commands(OWN, 1), 5);
   goes_on(1000);
   share_release(w, ANNA, &held.lease, 0);
-  assert_int_equal(stage_commands(OWN), 8);
+  assert_int_equal(stage_commands(OWN, 1), 8);
   granted = share_told(BERT, 1, 1);
   goes_on(1500);
   waits(ANNA, mode, 1, 2);
-  assert_int_equal(stage_commands(OWN), 5);
+  assert_int_equal(stage_commands(OWN, 1), 5);
   goes_on(2000);
   share_release(w, BERT, &granted, 0);
-  assert_int_equal(stage_commands(OWN), 8);
+  assert_int_equal(stage_commands(OWN, 1), 8);
 }
 
 TEST(a_turn_of_permits_needs_few_commands)
@@ -66,32 +64,39 @@ TEST(a_turn_of_writers_needs_few_commands)
   needs_few_commands('w');
 }
 
+TEST(a_reader_that_waits_for_a_writer_needs_few_commands)
+{
+  share_hear(BERT, BERT);
+  share_ask(w, ANNA, 'w', 1, 1);
+  stage_commands(0, 0);
+  waits(BERT, 'r', 1, 1);
+  assert_int_equal(stage_commands(OWN, 1), 5);
+}
+
 TEST(readers_around_a_writer_need_few_commands)
 {
   acquire_answer a, b;
   lease_id c;
 
-  if (stage_is_general())
-    return;
   share_hear(CARL, EMIL);
   a = share_ask(w, ANNA, 'r', 1, 1);
   b = share_ask(w, BERT, 'r', 1, 1);
   goes_on(1000);
   waits(CARL, 'w', 1, 1);
-  assert_int_equal(stage_commands(OWN), 5);
+  assert_int_equal(stage_commands(OWN, 1), 5);
   waits(DORA, 'r', 1, 1);
-  assert_int_equal(stage_commands(OWN), 5);
+  assert_int_equal(stage_commands(OWN, 1), 5);
   waits(EMIL, 'r', 1, 1);
-  assert_int_equal(stage_commands(OWN), 5);
+  assert_int_equal(stage_commands(OWN, 1), 5);
   goes_on(2000);
   share_release(w, ANNA, &a.lease, 0);
-  assert_int_equal(stage_commands(OWN), 7);
+  assert_int_equal(stage_commands(OWN, 1), 7);
   share_nothing_told(CARL);
   share_release(w, BERT, &b.lease, 0);
   c = share_told(CARL, 1, 1);
   goes_on(3000);
   share_release(w, CARL, &c, 0);
-  assert_int_equal(stage_commands(OWN), 11);
+  assert_int_equal(stage_commands(OWN, 1), 11);
   assert_int_equal(share_told(DORA, 1, 1).token, START_US + 3000);
   assert_int_equal(share_told(EMIL, 1, 1).token, START_US + 3001);
 }
@@ -112,37 +117,91 @@ TEST(a_wait_after_who_ended_first_has_left_looks_for_the_next_once)
   c = share_told(CARL, 1, 1);
   goes_on(3000);
   d = waits(DORA, 'p', 1, 1);
-  assert_true(stage_is_general() || stage_commands(OWN) == 6);
+  assert_int_equal(stage_commands(OWN, 1), 6);
   assert_true(lease_id_equal(&d.lease, &b.lease));
   assert_int_equal(d.remaining_ms, 29998);
   d = waits(EMIL, 'p', 1, 1);
-  assert_true(stage_is_general() || stage_commands(OWN) == 5);
+  assert_int_equal(stage_commands(OWN, 1), 5);
   assert_true(lease_id_equal(&d.lease, &b.lease));
   share_release(w, BERT, &b.lease, 0);
   d = waits(FRED, 'p', 1, 1);
   assert_true(lease_id_equal(&d.lease, &c));
 }
 
-/* Of two that end at once the lesser id, as in the general pieces. */
-TEST(of_two_shares_that_end_at_once_the_same_one_is_told)
+/* The least of those, whatever the order in which they are read. */
+TEST(of_shares_that_end_at_once_the_same_one_is_told)
 {
-  acquire_answer a, b, c;
+  acquire_answer first, told;
 
-  share_hear(DORA, EMIL);
-  share_set(w, SHARE_SET, 3, NULL);
-  a = share_ask(w, ANNA, 'p', 1, 1);
+  share_hear(ANNA, ANNA);
+  share_set(w, SHARE_SET, 5, NULL);
+  first = share_ask(w, ANNA, 'p', 1, 1);
+  for (int who = FRED; who > BERT; who--) {
+    int later_ms = FRED - who + 1;
+    share_call c;
+
+    world_set_time(w, START_US + later_ms * 1000);
+    c = share_call_of(w, 'p', 1, 1);
+    c.ttl_ms = 30000 - later_ms + 1;
+    assert_int_equal(share_send(w, who, &c).outcome, ACQUIRE_GRANTED);
+  }
+  share_release(w, ANNA, &first.lease, 0);
+  told = waits(ANNA, 'p', 2, 2);
+  assert_string_equal(told.lease.client, world_native(w, CARL)->client);
+}
+
+/* ---- a queue of which the first may be granted ---- */
+
+/* `count` asks of Carl, of which Anna's release grants 64. */
+static lease_id queue_of_many(char mode, uint64_t count)
+{
+  acquire_answer a;
+
+  share_hear(BERT, DORA);
+  a = share_ask(w, ANNA, mode == 'r' ? 'w' : 'p', mode == 'r' ? 1 : count + 1, 1);
+  waits(BERT, mode, 1, 1);
+  for (uint64_t ask = 1; ask < count; ask++)
+    waits(CARL, mode, 1, ask);
   world_set_time(w, START_US + 1000);
-  c = share_ask(w, CARL, 'p', 1, 1);
-  b = share_ask(w, BERT, 'p', 1, 1);
-  world_set_time(w, START_US + 2000);
-  assert_true(share_renew(w, CARL, &c.lease, 60000, 'p').is_ours);
-  assert_true(share_renew(w, BERT, &b.lease, 60000, 'p').is_ours);
-  waits(DORA, 'p', 1, 1);
   share_release(w, ANNA, &a.lease, 0);
-  assert_int_equal(share_cancel(w, DORA, 1, 0), 1);
-  share_ask(w, ANNA, 'p', 1, 2);
-  a = waits(EMIL, 'p', 1, 1);
-  assert_string_equal(a.lease.client, world_native(w, ANNA)->client);
+  assert_int_equal(share_inspect(w).used, 64);
+  world_set_time(w, START_US + 2000);
+  return share_told(BERT, 1, 1);
+}
+
+TEST(a_hand_off_grants_64_and_the_next_release_goes_on)
+{
+  lease_id first = queue_of_many('r', 71);
+
+  share_release(w, BERT, &first, 0);
+  assert_int_equal(share_inspect(w).used, 70);
+}
+
+TEST(a_hand_off_grants_64_and_the_next_ask_goes_on)
+{
+  queue_of_many('r', 71);
+  assert_int_equal(share_ask(w, DORA, 'r', 1, 1).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share_inspect(w).used, 72);
+}
+
+TEST(a_hand_off_of_permits_grants_64_and_the_next_ask_goes_on)
+{
+  share_set(w, SHARE_SET, 72, NULL);
+  queue_of_many('p', 71);
+  assert_int_equal(share_ask(w, DORA, 'p', 1, 1).outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share_inspect(w).used, 72);
+}
+
+TEST(an_ask_after_a_dead_one_that_did_not_fit_is_granted)
+{
+  share_hear(BERT, CARL);
+  share_set(w, SHARE_SET, 3, NULL);
+  share_ask(w, ANNA, 'p', 2, 1);
+  waits(BERT, 'p', 2, 1);
+  assert_int_equal(waits(CARL, 'p', 1, 1).rank, 1);
+  share_cancel(w, CARL, 1, 0);
+  world_deafen(w, BERT);
+  assert_int_equal(share_ask(w, CARL, 'p', 1, 2).outcome, ACQUIRE_GRANTED);
 }
 
 TEST(an_ask_that_was_cancelled_leaves_a_place_that_is_passed)
@@ -161,27 +220,8 @@ TEST(an_ask_that_was_cancelled_leaves_a_place_that_is_passed)
   b = share_told(BERT, 1, 1);
   goes_on(2000);
   share_release(w, BERT, &b, 0);
-  assert_true(stage_is_general() || stage_commands(OWN) == 9);
+  assert_int_equal(stage_commands(OWN, 1), 9);
   share_told(DORA, 1, 1);
-}
-
-TEST(a_hand_off_grants_64_and_the_next_release_goes_on)
-{
-  acquire_answer a;
-  lease_id first;
-
-  share_hear(BERT, CARL);
-  a = share_ask(w, ANNA, 'w', 1, 1);
-  waits(BERT, 'r', 1, 1);
-  for (uint64_t ask = 1; ask <= 70; ask++)
-    waits(CARL, 'r', 1, ask);
-  world_set_time(w, START_US + 1000);
-  share_release(w, ANNA, &a.lease, 0);
-  first = share_told(BERT, 1, 1);
-  assert_int_equal(share_inspect(w).used, 64);
-  world_set_time(w, START_US + 2000);
-  share_release(w, BERT, &first, 0);
-  assert_int_equal(share_inspect(w).used, 70);
 }
 
 TEST(who_waits_is_told_the_last_token)
@@ -422,7 +462,7 @@ static void is_kept(size_t i)
   bool is_anew = test_server_integer(world_server(w), "PTTL %s", WORLD_KEY) > KEPT_MS;
 
   print_message("# case %zu\n", i);
-  assert_int_equal(is_anew, cases[i].is_anew || stage_is_general());
+  assert_int_equal(is_anew, cases[i].is_anew);
 }
 
 TEST(a_wait_sets_the_retention_anew_once_a_minute)

@@ -34,10 +34,9 @@ int stage_check_errors(void **state);
 void stage_fill_memory(void);
 void stage_empty_memory(void);
 
-/* A Cluster and an era guard need the general pieces of the scripts. */
-bool stage_is_general(void);
-/* The commands that scripts called since the last time, less the `own` ones of the test. */
-long long stage_commands(int own);
+/* The commands that scripts called since the last time, less the `own` ones of the test, and
+ * `looks` at the era where there is a guard. */
+long long stage_commands(int own, int looks);
 
 /* Sends what is in the world's buffer. Valid until the next call. */
 const resp_reply *stage_send(void);

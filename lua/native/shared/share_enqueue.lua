@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- The common wait, as share_contend.lua does it but straight on: a new ask by message, without a
 -- lease that was watched, for what is taken wholly, or after a live waiter that does not fit, or
--- does not fit and has no queue; no holder is over; the prefix has no mark of a cluster or an era
--- guard. In every other case nothing is done, and the general pieces follow.
+-- does not fit and has no queue; no holder is over. In every other case nothing is done, and the
+-- general pieces follow.
 local most, is_taken = string.match(rest, '^%d+'), mode ~= 'p' and rest == '1'
 local waits, nonce, give_up, prefix, name
 -- `ends` is no later than `earliest`.
 if (kind == 'sem') == (mode == 'p') and now <= ends + 1000000 then
-  nonce, give_up, prefix, name = string.match(ARGV[8], '^w(%d*) (%d+) %- %d+ ([^ {]+) (.*)$')
+  nonce, give_up, prefix, name = string.match(ARGV[8], '^w(%d*) (%d+) %- %d+ (%S+) (.*)$')
   waits = nonce
 end
 if mode == 'p' then
@@ -20,21 +20,23 @@ if waits and not is_taken and not is_behind then
 end
 local fields = waits and redis.call('HMGET', KEYS[1], 'c' .. id, 'k' .. first, 'w' .. (head or ''))
 waits = fields and not fields[1]
-local inbox, ahead_of = nil, {}
+local listening
 if waits then
-  inbox = prefix .. ':inbox:'
+  --@include inboxes
+  local ahead_of = {}
   if is_behind then
     local client, wants, count, limit_us = string.match(fields[3] or '',
       '^(%S+) %d+ %d+ (%l)0 (%d+) (%d+) ')
-    waits = (wants == 'w' or wants == 'p' and count + 0 <= most + 0 and
-      used + count > most + 0) and
+    waits = (wants == 'w' or wants == 'p' and used + count > most + 0) and
       (limit_us == '0' or #limit_us == 16 and digits <= limit_us)
-    ahead_of[1] = waits and inbox .. string.sub(client, 1, 22)
+    ahead_of[1] = waits and inboxes .. string.sub(client, 1, 22)
   end
+  listening = waits and redis.pcall('PUBSUB', numsub, inboxes .. string.sub(ARGV[1], 1, 22),
+    unpack(ahead_of))
+  waits = listening and listening[2] ~= 0 and listening[4] ~= 0 and
+    (listening[2] or publish == 'PUBLISH')
 end
-local listening = waits and redis.pcall('PUBSUB', 'NUMSUB', inbox .. string.sub(ARGV[1], 1, 22),
-  unpack(ahead_of))
-if listening and listening[2] ~= 0 and listening[4] ~= 0 then
+if waits then
   local token, ahead, length, renewals = string.match(fields[2] or '',
     '^%l %d+ (%d+) (%-?%d+) (%d+) (%d+) %d$')
   local deadline, state = token and token + ahead * 1000, nil

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- The common release with waiters, as share_leave() and share_pump() do it but straight on: the
--- first that does not fit and all before it are live waiters with an inbox; the prefix has no mark
--- of a cluster or an era guard, and TIME is above all tokens, all in 16 digits. In every other case
--- nothing is done, and the general pieces follow. As in hand_over.lua times are compared as text.
+-- first that does not fit and all before it are live waiters with an inbox, and TIME is above all
+-- tokens, all in 16 digits. In every other case nothing is done, and the general pieces follow. As
+-- in hand_over.lua times are compared as text.
 local mode, units, token = string.match(mine, '^(%l) (%d+) (%d+) ')
 local digits = #time[2] == 6 and time[1] .. time[2] or string.format('%.0f', now)
-local is_common = token == ARGV[2] and #last == 16 and last < digits and #digits == 16 and
-  not string.find(prefix, '{', 1, true)
+local is_common = token == ARGV[2] and #last == 16 and last < digits and #digits == 16
+--@include inboxes
 local earliest, ends, first = string.match(bounds, '^(%d+) (%d+) (%S+)$')
 local limit = kind == 'sem' and string.match(rest, '^%d+') + 0
 used = used - units
@@ -22,13 +22,14 @@ while is_common and not is_full and place < tail + 0 and #told < 64 do
   local text = redis.call('HGET', key, string.format('w%d', place))
   local client, ask, length, wants, count, give_up, queued, floor = string.match(text or '',
     '^(%S+) (%d+) (%d+) (%l)0 (%d+) (%d+) (%d+) (%d+)$')
-  local inbox = client and prefix .. ':inbox:' .. string.sub(client, 1, 22)
+  local inbox = client and inboxes .. string.sub(client, 1, 22)
+  local listening = inbox and redis.pcall('PUBSUB', numsub, inbox)[2]
   if not text then                                 -- it was cancelled
     place = place + 1
   elseif not client or limit and count + 0 > limit or
     floor ~= '0' and (#floor ~= 16 or floor >= digits) or
     give_up ~= '0' and (#give_up ~= 16 or digits > give_up) or
-    redis.pcall('PUBSUB', 'NUMSUB', inbox)[2] == 0 then
+    listening == 0 or not listening and publish ~= 'PUBLISH' then
     is_common = false
   elseif limit and used + count > limit or wants == 'w' and used > 0 then
     break
@@ -67,7 +68,7 @@ if is_common then
     ends .. ' ' .. first .. ' ' .. rest, unpack(set))
   redis.call('HDEL', key, unpack(gone))
   for _, message in ipairs(told) do
-    redis.pcall('PUBLISH', message[1], message[2] .. string.format('%d', tail - place) ..
+    redis.pcall(publish, message[1], message[2] .. string.format('%d', tail - place) ..
       message[3])
   end
   return 1

@@ -10,7 +10,7 @@ if fields then
 end
 local head, next = tonumber(first), tonumber(place)
 local floor, nonce, give_up, watched, prefix, name = string.match(ARGV[2],
-  '^%d+ %d+ (%d+) %d+ w(%d*) (%d+) (%S+) %d+ ([^%s{]+) (.*)$')
+  '^%d+ %d+ (%d+) %d+ w(%d*) (%d+) (%S+) %d+ (%S+) (.*)$')
 local id, owner, granted, ahead, length, renewals, flags = string.match(stored,
   '^(([^:= ]+):%d+:(%d+)) (%-?%d+) (%d+) (%d+) (%d)$')
 if id and nonce and head and next and head <= next and owner ~= client and watched ~= id then
@@ -19,11 +19,11 @@ if id and nonce and head and next and head <= next and owner ~= client and watch
     first_give_up = string.match(redis.call('HGET', key, 'w' .. first) or '',
       '^%S+ %d+ %d+ x%d 1 (%d+) %d+ %d+$')
   end
-  local inboxes = prefix .. ':inbox:'
+  --@include inboxes
   if left >= -1000000 and first_give_up and string.find(place, '^[1-9]%d*$') and
     (first_give_up == '0' or #first_give_up == 16 and digits <= first_give_up) then
-    local count = redis.pcall('PUBSUB', 'NUMSUB', inboxes .. client)[2]
-    if not count or count > 0 then
+    local count = redis.pcall('PUBSUB', numsub, inboxes .. client)[2]
+    if count ~= 0 and (count or publish == 'PUBLISH') then
       local ttl, lingers = string.match(ARGV[4], '^ (%d+) %d+ 0 (%d)$')
       local entry = client .. ' ' .. number .. ' ' .. ttl .. ' x' .. lingers .. ' 1 ' ..
         give_up .. ' ' .. digits .. nonce .. ' ' .. floor
@@ -42,7 +42,7 @@ if id and nonce and head and next and head <= next and owner ~= client and watch
         end
       end
       if head == next and (value or renewals ~= '0' or flags % 2 == 1) then   -- as in contend.lua
-        redis.pcall('PUBLISH', inboxes .. string.sub(owner, 1, 22), 'want ' .. id .. ' ' .. name)
+        redis.pcall(publish, inboxes .. string.sub(owner, 1, 22), 'want ' .. id .. ' ' .. name)
       end
       left = math.floor(left / 1000)
       return { 3, now, left < span and left or span, span, id, renewals + 0, next - head }
