@@ -86,7 +86,7 @@ static bool has_both_connections(void *client)
 /* Whose answers come in another order each time, as those of names with many do. */
 TEST(rotation_causes_no_reconnect)
 {
-  const char *const both[] = { "--bind", "127.0.0.1 127.0.0.2", NULL };
+  const char *const both[] = { "--bind", "127.0.0.1", "127.0.0.2", NULL };
   struct test_server_options so = { .arguments = both };
   struct test_server *s = test_server_start_with(&so);
   dibs_client *client;
