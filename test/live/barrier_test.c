@@ -322,7 +322,8 @@ TEST(who_may_not_hear_the_channel_asks_and_passes)
   dibs_hold *hold;
   int64_t released_at;
 
-  test_server_command(live_server, "ACL SETUSER mute on >pass ~dibs:* &dibs:inbox:* +@all");
+  assert_string_equal(test_server_command(live_server, "ACL SETUSER mute on >pass "
+                                          "~dibs:* resetchannels &dibs:inbox:* +@all"), "OK");
   (void)snprintf(url, sizeof(url), "unix://mute:pass@%s", test_server_socket(live_server));
   far = live_open(url);
   party_begin(&mute, far, "mute", 2, NULL);

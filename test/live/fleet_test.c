@@ -321,8 +321,9 @@ TEST(a_user_without_the_rights_is_warned_once)
   int64_t until;
 
   live_needs_one_server();
-  assert_string_equal(test_server_command(live_server, "ACL SETUSER old on >pw ~dibs:* &dibs:* "
-                                          "+@all -xadd -zadd -zrem -zremrangebyscore"), "OK");
+  assert_string_equal(test_server_command(live_server, "ACL SETUSER old on >pw ~dibs:* "
+                                          "resetchannels &dibs:* +@all -xadd -zadd -zrem "
+                                          "-zremrangebyscore"), "OK");
   (void)snprintf(url, sizeof(url), "unix://old:pw@%s", test_server_socket(live_server));
   o.on_event = live_on_event;
   o.on_event_data = &events;

@@ -21,7 +21,8 @@ static dibs_client *open_limited_with(const char *rules, dibs_options o)
 {
   char line[512];
 
-  (void)snprintf(line, sizeof(line), "ACL SETUSER limited reset on >pass ~dibs:* &dibs:* %s",
+  (void)snprintf(line, sizeof(line),
+                 "ACL SETUSER limited reset on >pass ~dibs:* resetchannels &dibs:* %s",
                  rules);
   assert_string_equal(command(line), "OK");
   o.user = "limited";
