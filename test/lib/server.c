@@ -85,7 +85,19 @@ static void add_configuration(struct arguments *a, const struct test_server *s,
   add(a, path);
 }
 
-static const char debug_option[] = "--enable-debug-command";
+/* Before 7.0 there are no such options, and what they allow is always allowed. */
+static const char *const guards[] = { "--enable-debug-command",
+                                      "--enable-protected-configs" };
+
+enum { GUARDS = sizeof(guards) / sizeof(guards[0]) };
+
+static bool is_guard(const char *option)
+{
+  for (int i = 0; i < GUARDS; i++)
+    if (strcmp(option, guards[i]) == 0)
+      return true;
+  return false;
+}
 
 static void arguments_make(struct arguments *a, const struct test_server *s,
                            const server_program *program)
@@ -129,7 +141,7 @@ static void arguments_make(struct arguments *a, const struct test_server *s,
     add_pair(a, "--masterauth", TEST_ADMIN);
   }
   while (more != NULL && *more != NULL) {
-    if (s->debugs_unasked && strcmp(*more, debug_option) == 0 && more[1] != NULL)
+    if (s->has_no_guards && is_guard(*more) && more[1] != NULL)
       more += 2;
     else
       add(a, *more++);
@@ -242,12 +254,15 @@ static void read_tail(const struct test_server *s, char *ret_tail, size_t size)
   ret_tail[used] = '\0';
 }
 
-static bool refuses_debug_option(const struct test_server *s)
+static bool refuses_a_guard(const struct test_server *s)
 {
   char tail[2048];
 
   read_tail(s, tail, sizeof(tail));
-  return strstr(tail, debug_option + 2) != NULL;
+  for (int i = 0; i < GUARDS; i++)
+    if (strstr(tail, guards[i] + 2) != NULL)
+      return true;
+  return false;
 }
 
 static _Noreturn void bail_out_with_log(const struct test_server *s)
@@ -346,7 +361,7 @@ struct test_server *test_server_start_with(const struct test_server_options *opt
     spawn(s);
     if (wait_until_it_answers(s))
       break;
-    s->debugs_unasked |= refuses_debug_option(s);
+    s->has_no_guards |= refuses_a_guard(s);
   }
   if (s->pid == 0)
     bail_out_with_log(s);

@@ -20,7 +20,7 @@ struct test_server {
   pid_t owner;                   /* the process that started it */
   pid_t pid;                     /* 0 while dead */
   bool is_paused;
-  bool debugs_unasked;           /* before 7.0: no option for DEBUG, which is always allowed */
+  bool has_no_guards;            /* before 7.0: DEBUG, all settings are allowed */
   bool follows_moved;
   int port;
   int port_claim;                /* holds the port among all tests of this machine */

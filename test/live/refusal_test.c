@@ -155,7 +155,7 @@ TEST(a_failed_save_is_refused)
 {
   live_needs_one_view();
   static const char *const arguments[] = { "--enable-protected-configs", "yes", "--save",
-                                           "3600 1", NULL };
+                                           "3600", "1", NULL };
   struct test_server_options options = { .arguments = arguments };
   struct test_server *s = test_server_start_with(&options);
   dibs_client *client = live_open(test_server_url(s));
