@@ -73,19 +73,27 @@ static void buffers_report(examination *x)
                hard);
 }
 
+/* Servers before 7.0 have it by its older name only. */
 static void busy_report(examination *x)
 {
+  const char *name = "busy-reply-threshold", *advice = "set busy-reply-threshold 5000";
+  dibs_status status;
   int64_t ms = 0;
 
-  if (setting_number(x, "busy-reply-threshold", &ms) != DIBS_OK &&
-      setting_number(x, "lua-time-limit", &ms) != DIBS_OK)
+  status = setting_number(x, name, &ms);
+  if (status != DIBS_OK) {
+    name = "lua-time-limit";
+    advice = "set lua-time-limit 5000";
+    status = setting_number(x, name, &ms);
+  }
+  if (status != DIBS_OK)
     return;
   if (ms == 0 || ms > 10000)
-    doctor_add(x, "busy", DIBS_FINDING_WARN, "set busy-reply-threshold 5000",
-               "busy-reply-threshold=%" PRId64 ": while a long script runs, clients do not "
-               "learn why the server does not reply", ms);
+    doctor_add(x, "busy", DIBS_FINDING_WARN, advice,
+               "%s=%" PRId64 ": while a long script runs, clients do not learn why the "
+               "server does not reply", name, ms);
   else
-    doctor_add(x, "busy", DIBS_FINDING_PASS, "", "busy-reply-threshold=%" PRId64 " ms", ms);
+    doctor_add(x, "busy", DIBS_FINDING_PASS, "", "%s=%" PRId64 " ms", name, ms);
 }
 
 static void settings_look(examination *x, const char *name)
