@@ -140,6 +140,27 @@ static void raise_failed(lease *l, dibs_status status, const char *words, instan
     lease_become(l, status == DIBS_LOST ? hold_gone(l) : hold_lost(l, status, words), now);
 }
 
+/* The reason of a renewal that failed stays until the next one. */
+static void raise_reason_ends(lease *l)
+{
+  if (!l->term.is_suspect)
+    holders_say(&l->claims, "");
+}
+
+/* Before it is done no renewal is sent: what refuses it is the reason of a loss. */
+static void raise_refused(lease *l, dibs_status status, bool is_repeated, instant now)
+{
+  l->term.raise_was_sent = false;
+  if (is_repeated) {
+    holders_say(&l->claims, l->table->fault_words);
+    lease_retry(l, now);
+  } else if (park_renumber_refused(l)) {
+    raise_reason_ends(l);
+  } else {
+    raise_failed(l, status, l->table->fault_words, now);
+  }
+}
+
 static void holders_raised(lease *l)
 {
   holders_set_fence(&l->claims, fence_of(l, l->term.id.token));
@@ -160,6 +181,7 @@ static lock_verdict answer_raise(const call *c, lease *l, const resp_reply *repl
     return LOCK_FINE;
   }
   l->term.raise_to = 0;
+  raise_reason_ends(l);
   l->term.id.token = c->token;
   hold_remember_token(l, now);
   if (!park_renumbered(l))
@@ -237,13 +259,8 @@ static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
       end_refused(l, status, is_brief, now);
     return;
   case CALL_RAISE:
-    if (l->term.raise_to == c->token && lease_id_equal(&l->term.id, &c->lease)) {
-      l->term.raise_was_sent = false;
-      if (later)
-        lease_retry(l, now);
-      else if (!park_renumber_refused(l))
-        raise_failed(l, status, t->fault_words, now);
-    }
+    if (l->term.raise_to == c->token && lease_id_equal(&l->term.id, &c->lease))
+      raise_refused(l, status, later, now);
     return;
   case CALL_RENEW:
   case CALL_STRAY:

@@ -316,6 +316,57 @@ TEST(a_raise_that_was_not_sent_is_sent_later)
   nodes_free(l);
 }
 
+static const char *why(struct nodes *l, uint64_t id)
+{
+  static char words[256];
+  text shown = text_over(words, sizeof(words));
+
+  words[0] = '\0';
+  hold_add_why(l->front, id, "", &shown);
+  return words;
+}
+
+TEST(a_raise_that_is_done_ends_the_reason)
+{
+  struct nodes *l = fresh();
+  uint64_t id = nodes_held(l, "x");
+
+  assert_int_equal(hold_raise(l->front, id, 90, l->now), DIBS_OK);
+  assert_string_equal(nodes_next(l, 0), "raise");
+  nodes_answer(l, "-NOREPLICAS Not enough good replicas to write.");
+  assert_non_null(strstr(why(l, id), "NOREPLICAS"));
+  nodes_pass(l, 1000);
+  assert_string_equal(nodes_next(l, 0), "raise");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "R");
+  assert_string_equal(why(l, id), "");
+  nodes_free(l);
+}
+
+/* Until the raise is done, no renewal could be refused. */
+TEST(what_refused_a_raise_is_the_reason_of_the_loss)
+{
+  struct nodes *l = fresh();
+  uint64_t id = nodes_held(l, "x");
+  bool is_lost = false;
+
+  assert_int_equal(hold_raise(l->front, id, 90, l->now), DIBS_OK);
+  for (int i = 0; i < 400 && !is_lost; i++) {
+    const char *command = nodes_next(l, 0);
+
+    if (*command != 0) {
+      assert_string_equal(command, "raise");
+      nodes_answer(l, "-NOREPLICAS Not enough good replicas to write.");
+    }
+    nodes_pass(l, 100);
+    is_lost = strchr(nodes_events(l), 'l') != NULL;
+  }
+  assert_true(is_lost);
+  assert_non_null(strstr(nodes_reason(l), "not renewed in time; "));
+  assert_non_null(strstr(nodes_reason(l), "NOREPLICAS"));
+  nodes_free(l);
+}
+
 TEST(a_name_that_is_idle_is_forgotten_though_slots_change_before)
 {
   struct nodes *l = fresh();
