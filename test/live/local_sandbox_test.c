@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "local/server_program.h"
 #include "local_parts.h"
 
 struct found {
@@ -225,6 +226,8 @@ static int count_left(pid_t owner)
   return count;
 }
 
+enum { OTHER_WORDS = 3 };
+
 /* As a child: exits with what went wrong, 0 nothing. */
 static _Noreturn void start_with_few(int descriptors, dibs_sandbox_kind kind)
 {
@@ -243,13 +246,30 @@ static _Noreturn void start_with_few(int descriptors, dibs_sandbox_kind kind)
   if (dibs_sandbox_start_with(&o, &s, url, sizeof(url), &error) == DIBS_OK)
     s = dibs_sandbox_stop(s);
   else if (error.status != DIBS_ERR_SYSTEM || strstr(error.text, "Too many open files") == NULL)
-    _exit(3);
+    _exit(OTHER_WORDS);
   _exit(s == NULL ? 0 : 4);
 }
 
+/* As those of tools/servers. */
+static bool is_started_by_a_shell(void)
+{
+  server_program program;
+  char begin[2] = "";
+  int fd;
+
+  assert_true(server_program_find(&program));
+  fd = open(program.path, O_RDONLY | O_CLOEXEC);
+  assert_true(fd >= 0);
+  assert_int_equal(read(fd, begin, sizeof(begin)), sizeof(begin));
+  (void)close(fd);
+  return memcmp(begin, "#!", sizeof(begin)) == 0;
+}
+
+/* A shell before the server needs more descriptors, and has words of its own for that. */
 TEST(nothing_is_left_where_descriptors_are_short)
 {
   static const dibs_sandbox_kind kinds[] = { DIBS_SANDBOX_SERVER, DIBS_SANDBOX_QUORUM };
+  bool has_shell = is_started_by_a_shell();
 
   for (int i = 0; i < 2; i++) {
     for (int descriptors = 0; descriptors < 8; descriptors++) {
@@ -259,7 +279,8 @@ TEST(nothing_is_left_where_descriptors_are_short)
       if (owner == 0)
         start_with_few(descriptors, kinds[i]);
       assert_int_equal(waitpid(owner, &status, 0), owner);
-      assert_int_equal(status, 0);
+      if (!has_shell || !WIFEXITED(status) || WEXITSTATUS(status) != OTHER_WORDS)
+        assert_int_equal(status, 0);
       assert_int_equal(count_left(owner), 0);
     }
   }
