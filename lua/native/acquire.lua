@@ -71,7 +71,7 @@ if value then
   last_client, last_ask, last_token = value:match('^=([^:= ]+):(%d+):(%d+)$')
 end
 local quarantine
-if KEYS[2] then
+if KEYS[2] and not is_plain then        -- else era_is_over.lua has looked
   --@include era
   local watched, place = wish:match('^%S+ %d+ (%S+) %d+ (%S+) ')
   quarantine = held_back(place, watched)

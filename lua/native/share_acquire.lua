@@ -27,8 +27,9 @@ if mode == 'p' then
   units = units + 0
 end
 
+--@include era_is_over
 local quarantine
-if KEYS[2] then
+if not is_over then
   --@include era
   local place, watched
   watched, place = string.match(ARGV[8], '^%S+ %d+ (%S+) %d+ (%S+) ')

@@ -43,11 +43,9 @@ local doubt = math.abs(now - ARGV[4]) > 250000 and 2 or 0
 local key = KEYS[1]
 local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
 local id, until_us = ARGV[1], ARGV[5] + 0
-if kind and doubt == 0 then
-  --@include era_is_over
-  if is_over then
-    --@may_return share_hand_over
-  end
+--@include era_is_over
+if kind and doubt == 0 and is_over then
+  --@may_return share_hand_over
 end
 --@include share_load
 local share, place
@@ -55,8 +53,11 @@ share, mine, place = share_load(KEYS[1], 'k' .. ARGV[1], 'c' .. ARGV[1])
 if share.kind == 'lock' or share.kind == 'other' then
   return share_refuse(share)
 end
---@include era
-local quarantine = held_back(prefix)
+local quarantine
+if not is_over then
+  --@include era
+  quarantine = held_back(prefix)
+end
 --@include share_leave
 local holder = mine and share_holder(id, mine)
 if holder and holder.lease ~= id .. ':' .. ARGV[2] then

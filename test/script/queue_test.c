@@ -467,6 +467,14 @@ TEST(a_turn_with_others_needs_few_commands)
   assert_string_equal(world_type(w), "string");
 }
 
+TEST(a_try_of_a_name_that_is_held_needs_few_commands)
+{
+  world_acquire(w, ANNA, 1);
+  stage_commands(0, 0);
+  assert_int_equal(world_try(w, BERT, 1).outcome, ACQUIRE_BUSY);
+  assert_int_equal(stage_commands(2, 1), 3);
+}
+
 #define SINCE_US INT64_C(1700000080000000)      /* the 80th second of 100 */
 #define KEPT_MS (HOUR_MS - 1000)                /* the retention, of which a second is gone */
 

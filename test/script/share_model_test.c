@@ -35,7 +35,8 @@ struct run {
 
 static uint64_t below(struct run *r, uint64_t limit) { return random_below(&r->random, limit); }
 
-/* What is rare, one in so many; rarer still where calm clients are to pass by the short ways. */
+/* True once in `one_in` draws; with calm clients once in 16 times as many, so that their requests
+ * take the short ways of the scripts. */
 static bool odd(struct run *r, uint64_t one_in)
 {
   return below(r, r->is_calm ? 16 * one_in : one_in) == 0;
@@ -109,7 +110,7 @@ static share_call some_call(struct run *r, int who, lease_id *watched)
   if (below(r, 2) == 0)
     r->ask[who]++;
   c.ask = odd(r, 4) ? r->ask[who] - below(r, r->ask[who] < 6 ? r->ask[who] : 6)
-                           : r->ask[who];
+                    : r->ask[who];
   ask_decide(r, &c);
   c.ttl_ms = ttls[below(r, 6)];
   c.waits = below(r, 3) > 0 || (r->is_calm && below(r, 3) > 0);

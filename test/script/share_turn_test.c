@@ -73,6 +73,22 @@ TEST(a_reader_that_waits_for_a_writer_needs_few_commands)
   assert_int_equal(stage_commands(OWN, 1), 5);
 }
 
+TEST(a_try_and_a_release_by_the_general_pieces_look_once_at_the_era)
+{
+  acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
+
+  stage_commands(0, 0);
+  assert_int_equal(share_try(w, BERT, 'w', 1, 1).outcome, ACQUIRE_BUSY);
+  assert_int_equal(stage_commands(OWN, 1), 4);
+  share_hear(BERT, BERT);
+  waits(BERT, 'w', 1, 2);
+  share_mistake_us = 300000;                   /* a doubt needs the general pieces */
+  goes_on(1000);
+  share_release(w, ANNA, &a.lease, 0);
+  assert_int_equal(stage_commands(OWN, 1), 11);
+  share_told(BERT, 2, 1);
+}
+
 TEST(readers_around_a_writer_need_few_commands)
 {
   acquire_answer a, b;

@@ -1,40 +1,32 @@
 -- SPDX-License-Identifier: MIT
 -- The common wait, as share_contend.lua does it but straight on: a new ask by message, without a
--- lease that was watched, for what is taken wholly, or after a live waiter that does not fit, or
--- does not fit and has no queue; no holder is over. In every other case nothing is done, and the
--- general pieces follow.
-local most, is_taken = string.match(rest, '^%d+'), mode ~= 'p' and rest == '1'
-local waits, nonce, give_up, prefix, name
+-- lease that was watched, does not fit, or comes after a live waiter that does not; no holder is
+-- over. In every other case nothing is done, and the general pieces follow.
+local most = string.match(rest, '^%d+')
+local nonce, give_up, prefix, name
 -- `ends` is no later than `earliest`.
-if (kind == 'sem') == (mode == 'p') and now <= ends + 1000000 then
+if (kind == 'sem') == (mode == 'p') and now <= ends + 1000000 and
+  (mode ~= 'p' or units <= most + 0 and (limit == '' or limit == most)) then
   nonce, give_up, prefix, name = string.match(ARGV[8], '^w(%d*) (%d+) %- %d+ (%S+) (.*)$')
-  waits = nonce
 end
-if mode == 'p' then
-  is_taken = used == most
-  waits = units <= most + 0 and (limit == '' or limit == most) and waits
-end
-local is_behind = not is_taken and head ~= tail
-if waits and not is_taken and not is_behind then
-  waits = mode == 'w' or mode == 'p' and used + units > most + 0
-end
-local fields = waits and redis.call('HMGET', KEYS[1], 'c' .. id, 'k' .. first, 'w' .. (head or ''))
-waits = fields and not fields[1]
-local listening
-if waits then
+local fields = nonce and redis.call('HMGET', KEYS[1], 'c' .. id, 'k' .. first, 'w' .. (head or ''))
+local waits = false
+if fields and not fields[1] then
   --@include inboxes
-  local ahead_of = {}
-  if is_behind then
-    local client, wants, count, limit_us = string.match(fields[3] or '',
+  -- The first of the queue, or the caller where there is none, must not fit.
+  local wants, count, until_then, ahead_of, client = mode, units, '0', {}, nil
+  if head ~= tail then
+    client, wants, count, until_then = string.match(fields[3] or '',
       '^(%S+) %d+ %d+ (%l)0 (%d+) (%d+) ')
-    waits = (wants == 'w' or wants == 'p' and used + count > most + 0) and
-      (limit_us == '0' or #limit_us == 16 and digits <= limit_us)
-    ahead_of[1] = waits and inboxes .. string.sub(client, 1, 22)
+    ahead_of[1] = client and inboxes .. string.sub(client, 1, 22)
   end
-  listening = waits and redis.pcall('PUBSUB', numsub, inboxes .. string.sub(ARGV[1], 1, 22),
-    unpack(ahead_of))
-  waits = listening and listening[2] ~= 0 and listening[4] ~= 0 and
-    (listening[2] or publish == 'PUBLISH')
+  if (wants == 'w' or wants == 'r' and rest == '1' or
+    wants == 'p' and used + count > most + 0) and
+    (until_then == '0' or #until_then == 16 and digits <= until_then) then
+    local listening = redis.pcall('PUBSUB', numsub, inboxes .. string.sub(ARGV[1], 1, 22),
+      unpack(ahead_of))
+    waits = listening[2] ~= 0 and listening[4] ~= 0 and (listening[2] or publish == 'PUBLISH')
+  end
 end
 if waits then
   local token, ahead, length, renewals = string.match(fields[2] or '',
