@@ -47,6 +47,8 @@ void test_demote(const struct test_server *s, const struct test_server *new_prim
 const char *test_server_version(const struct test_server *s);
 /* Whether it has this command, by the words of COMMAND INFO: "waitaof", "cluster|shards". */
 bool test_server_knows(const struct test_server *s, const char *command);
+/* The node of a Cluster owns slots 0 to `count` - 1 from now on. ADDSLOTSRANGE came with 7.0. */
+void test_server_add_slots(const struct test_server *s, int count);
 /* Whether the server program of this run was built with TLS; most are. Starts one to ask. */
 bool test_servers_speak_tls(void);
 

@@ -33,6 +33,20 @@ int test_cluster_slot_of(const struct test_cluster *c, const char *key)
   test_bail_out("no member lives");
 }
 
+void test_server_add_slots(const struct test_server *s, int count)
+{
+  char *command = malloc(sizeof("CLUSTER ADDSLOTS") + (size_t)count * sizeof("16383"));
+  char *end = stpcpy(command, "CLUSTER ADDSLOTS");
+  const char *answer;
+
+  for (int i = 0; i < count; i++)
+    end += sprintf(end, " %d", i);
+  answer = test_server_command(s, command);
+  if (strcmp(answer, "OK") != 0)
+    test_bail_out("CLUSTER ADDSLOTS: %s", answer);
+  free(command);
+}
+
 int test_cluster_owner(const struct test_cluster *c, int slot)
 {
   static unsigned char slots[TEST_SLOTS];

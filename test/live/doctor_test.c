@@ -597,20 +597,6 @@ TEST(a_server_with_two_votes_in_a_quorum_fails)
   other = test_server_stop(other);
 }
 
-/* One by one: ADDSLOTSRANGE came with 7.0. */
-static void add_slots(const struct test_server *s, int count)
-{
-  size_t size = sizeof("CLUSTER ADDSLOTS") + (size_t)count * sizeof("16383");
-  char *command = malloc(size), *end;
-
-  assert_non_null(command);
-  end = stpcpy(command, "CLUSTER ADDSLOTS");
-  for (int i = 0; i < count; i++)
-    end += sprintf(end, " %d", i);
-  assert_string_equal(test_server_command(s, command), "OK");
-  free(command);
-}
-
 /* Its scripts and writes are refused for that reason, and for no other. */
 TEST(a_cluster_that_is_down_is_one_failure)
 {
@@ -618,7 +604,7 @@ TEST(a_cluster_that_is_down_is_one_failure)
   struct test_server *s = test_server_start_with(&o);
   char url[300];
 
-  add_slots(s, 8001);
+  test_server_add_slots(s, 8001);
   (void)snprintf(url, sizeof(url), "redis+cluster://127.0.0.1:%d", test_server_port(s));
   examine_url_as(url, DIBS_OK);
   expect("cluster", DIBS_FINDING_FAIL, "8001 of 16384 slots assigned");

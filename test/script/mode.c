@@ -58,24 +58,11 @@ void mode_options(struct test_server_options *options)
   options->has_cluster = mode_get().tags;
 }
 
-/* ADDSLOTSRANGE came with 7.0. */
-static void add_slots(const struct test_server *s)
-{
-  enum { SLOTS = 16384, WORD = sizeof(" 16383") };
-  char *command = malloc(sizeof("CLUSTER ADDSLOTS") + SLOTS * WORD);
-  char *end = stpcpy(command, "CLUSTER ADDSLOTS");
-
-  for (int i = 0; i < SLOTS; i++)
-    end += sprintf(end, " %d", i);
-  assert_string_equal(test_server_command(s, command), "OK");
-  free(command);
-}
-
 static void take_all_slots(const struct test_server *s)
 {
   const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
 
-  add_slots(s);
+  test_server_add_slots(s, TEST_SLOTS);
   for (int i = 0; i < 1000; i++) {
     if (strstr(test_server_command(s, "CLUSTER INFO"), "cluster_state:ok") != NULL)
       return;
