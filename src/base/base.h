@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <dibs/status.h>
 
@@ -69,8 +70,11 @@ typedef struct text {
 } text;
 
 text text_over(char *bytes, size_t size);      /* asserts size >= 1; starts empty */
-void text_add(text *t, const char *words);
 void text_add_bytes(text *t, const void *bytes, size_t size);
+static inline void text_add(text *t, const char *words)      /* of a literal, the size is known */
+{
+  text_add_bytes(t, words, strlen(words));
+}
 void text_add_int(text *t, int64_t value);
 void text_add_uint(text *t, uint64_t value);
 #define UINT_DIGITS 20

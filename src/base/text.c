@@ -14,11 +14,6 @@ text text_over(char *bytes, size_t size)
   return (text){ .at = bytes, .size = size };
 }
 
-void text_add(text *t, const char *words)
-{
-  text_add_bytes(t, words, strlen(words));
-}
-
 void text_add_bytes(text *t, const void *bytes, size_t size)
 {
   size_t room = t->size - 1 - t->used;
@@ -43,6 +38,19 @@ void text_add_int(text *t, int64_t value)
   text_add_uint(t, (uint64_t)0 - (uint64_t)value);
 }
 
+static size_t digit_count(uint64_t value)
+{
+  static const uint64_t powers[] = {
+    0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+    100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+    10000000000000000, 100000000000000000, 1000000000000000000, 10000000000000000000u,
+  };
+  /* 1233 / 4096 is the logarithm of 2, closely enough for 64 bits. */
+  unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1), least = bits * 1233 >> 12;
+
+  return least + (value >= powers[least]);
+}
+
 /* Most numbers in requests have many digits: two of them for each division. */
 size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value)
 {
@@ -50,27 +58,29 @@ size_t uint_digits(char ret_digits[UINT_DIGITS], uint64_t value)
                               "25262728293031323334353637383940414243444546474849"
                               "50515253545556575859606162636465666768697071727374"
                               "75767778798081828384858687888990919293949596979899";
-  char digits[UINT_DIGITS];
-  size_t first = sizeof(digits);
+  size_t count = digit_count(value), left = count;
 
-  for (; value >= 100; value /= 100) {
-    first -= 2;
-    memcpy(digits + first, pairs + 2 * (value % 100), 2);
+  for (; left > 2; value /= 100) {
+    left -= 2;
+    memcpy(ret_digits + left, pairs + 2 * (value % 100), 2);
   }
-  digits[--first] = pairs[2 * value + 1];
-  if (value >= 10)
-    digits[--first] = pairs[2 * value];
-  memcpy(ret_digits, digits + first, sizeof(digits) - first);
-  return sizeof(digits) - first;
+  if (left == 2)
+    memcpy(ret_digits, pairs + 2 * value, 2);
+  else
+    ret_digits[0] = (char)('0' + value);
+  return count;
 }
 
 void text_add_uint(text *t, uint64_t value)
 {
   char digits[UINT_DIGITS];
-  size_t size = uint_digits(digits, value);
 
-  assert(size <= sizeof(digits));        /* or gcc warns of more, in a build with b_lto */
-  text_add_bytes(t, digits, size);
+  if (t->size - t->used > UINT_DIGITS) {
+    t->used += uint_digits(t->at + t->used, value);
+    t->at[t->used] = 0;
+  } else {
+    text_add_bytes(t, digits, uint_digits(digits, value));
+  }
 }
 
 /* One conversion; `size`: the letters before `kind`, such as "l". */

@@ -3,7 +3,6 @@
 #include "dialect/call_words.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "dialect/internal.h"
@@ -157,7 +156,9 @@ void add_watching(text *t, int64_t give_up_us, const lease_id *watched, uint64_t
     lease_id_write(watched, t);
   else
     text_add(t, "-");
-  text_format(t, " %" PRIu64 " ", watched != NULL ? renewals : 0);
+  text_add(t, " ");
+  text_add_uint(t, watched != NULL ? renewals : 0);
+  text_add(t, " ");
 }
 
 int64_t dialect_copies_ms(int64_t copies_us, int64_t estimate_us)

@@ -3,6 +3,7 @@
  * parsed one gives the same bytes, so that a script can compare whole strings. */
 #include "dialect/native.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "dialect/internal.h"
@@ -49,11 +50,13 @@ bool uint_read(const char *bytes, size_t size, uint64_t *ret_value)
 
 void uint_write_padded(uint64_t value, size_t count, text *out)
 {
-  char digits[UINT_DIGITS];
+  char digits[2 * UINT_DIGITS];
+  size_t end;
 
-  for (size_t i = count; i > 0; i--, value /= 10)
-    digits[i - 1] = (char)('0' + value % 10);
-  text_add_bytes(out, digits, count);
+  assert(count <= UINT_DIGITS);
+  memset(digits, '0', UINT_DIGITS);
+  end = UINT_DIGITS + uint_digits(digits + UINT_DIGITS, value);
+  text_add_bytes(out, digits + end - count, count);
 }
 
 void nonce_write(uint64_t nonce, text *out)

@@ -124,12 +124,12 @@ bool drive_wait(drive *d, drive_waiter *w, instant until)
   drive_effects(d);
   if (w->is_done) {
     waiter_part(d, w);
-    drive_flush(d);
+    drive_send(d);
     return true;
   }
   join(d, w);
   lead_if_none(d, w);                    /* before sending: the reply is fast */
-  drive_flush(d);
+  drive_send(d);
   (void)wait_joined(d, w, until);
   return w->is_done;
 }
@@ -181,7 +181,7 @@ void calls_run(drive *d, drive_waiter *own)
     lead_if_none(d, own);
   if (first != NULL)
     reader_find(d);
-  drive_flush(d);
+  drive_send(d);
 }
 
 bool drive_call(drive *d, drive_op *op, instant until)

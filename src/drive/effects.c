@@ -52,8 +52,7 @@ void drive_effects(drive *d)
     effect_do(d, &e);
 }
 
-/* After drive_effects(). */
-static void flush(drive *d)
+void drive_send_all(drive *d)
 {
   while (transports_flush(d))
     drive_effects(d);
@@ -64,7 +63,7 @@ static void flush(drive *d)
 void drive_flush_all(drive *d)
 {
   drive_effects(d);
-  flush(d);
+  drive_send_all(d);
 }
 
 /* Calls that were woken together come one after the other: one packet for some of them. */
@@ -75,9 +74,14 @@ static bool may_wait_for_others(drive *d)
   return atomic_load(&d->woken) > 0 && unsent < d->together;
 }
 
+void drive_send(drive *d)
+{
+  if (!atomic_load(&d->reader_is_awake) && !may_wait_for_others(d))
+    drive_send_all(d);
+}
+
 void drive_flush(drive *d)
 {
   drive_effects(d);
-  if (!atomic_load(&d->reader_is_awake) && !may_wait_for_others(d))
-    flush(d);
+  drive_send(d);
 }

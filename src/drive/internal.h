@@ -231,7 +231,11 @@ void socket_end(drive *d, int fd);
 
 /* ---- effects.c ---- */
 void drive_effects(drive *d);
-void drive_flush_all(drive *d);        /* for a reader: sends, even while a reader is awake */
+/* After drive_effects(): the rest of drive_flush(); and of drive_flush_all(), for a reader, which
+ * sends even while a reader is awake. */
+void drive_send(drive *d);
+void drive_send_all(drive *d);
+void drive_flush_all(drive *d);
 
 /* ---- canceller.c ---- */
 void watched_event(drive *d, uint64_t number);

@@ -70,6 +70,22 @@ bool loop_thread(pthread_t *ret_thread, void *(*run)(void *), void *data, bool i
 
 /* ---- the reader of the sockets ---- */
 
+/* Sets the timer only to earlier times: one early wake-up costs less than a system call
+ * for each command. */
+static void timer_by(drive *d, instant at)
+{
+  struct itimerspec when = { .it_value = { 0 } };
+
+  if (!instant_before(at, d->timer_at) || drive_is_forked(d))
+    return;
+  d->timer_at = at;
+  if (at.ns < 1)
+    at.ns = 1;                           /* zero would disarm it */
+  when.it_value.tv_sec = (time_t)(at.ns / 1000000000);
+  when.it_value.tv_nsec = (long)(at.ns % 1000000000);
+  (void)timerfd_settime(d->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
 void loop_show(drive *d, bool are_taken)
 {
   struct epoll_event event = { .events = are_taken ? 0 : EPOLLIN };
@@ -91,7 +107,7 @@ void loop_show_later(drive *d)
     return;
   }
   d->show_at = instant_add(drive_now(), HIDDEN_FOR);
-  loop_timer_set(d);
+  timer_by(d, d->show_at);
 }
 
 void loop_show_if_needed(drive *d)
@@ -110,26 +126,13 @@ static instant deadline_of(const drive *d)
   return instant_min(first, transports_deadline(d));
 }
 
-/* Sets the timer only to earlier times: one early wake-up costs less than a system call
- * for each command. A round of drive_process() without dibs-io sets it at its end, as this thread
- * cannot use it before; but a blocked call of another thread, which leads or soon will, needs it at
- * once: callbacks of the round may take long. */
+/* A round of drive_process() without dibs-io sets the timer at its end, as this thread cannot use
+ * it before; but a blocked call of another thread, which leads or soon will, needs it at once:
+ * callbacks of the round may take long. */
 void loop_timer_set(drive *d)
 {
-  struct itimerspec when = { .it_value = { 0 } };
-  instant at;
-
-  if (!d->has_thread && callbacks_are_served_here(d) && d->first_waiter == NULL)
-    return;
-  at = deadline_of(d);
-  if (!instant_before(at, d->timer_at) || drive_is_forked(d))
-    return;
-  d->timer_at = at;
-  if (at.ns < 1)
-    at.ns = 1;                           /* zero would disarm it */
-  when.it_value.tv_sec = (time_t)(at.ns / 1000000000);
-  when.it_value.tv_nsec = (long)(at.ns % 1000000000);
-  (void)timerfd_settime(d->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+  if (d->has_thread || !callbacks_are_served_here(d) || d->first_waiter != NULL)
+    timer_by(d, deadline_of(d));
 }
 
 static void clock_tick(drive *d)

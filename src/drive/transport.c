@@ -142,6 +142,7 @@ void transport_connected(drive *d, transport *t, const attempt *a, uint32_t even
 
 /* ---- reading ---- */
 
+/* drive_effects() follows, before anything else is read. */
 static void received(drive *d, transport *t, const void *bytes, size_t size)
 {
   instant now = drive_now();
@@ -149,7 +150,6 @@ static void received(drive *d, transport *t, const void *bytes, size_t size)
   d->heard_of = t;
   engine_wall_clock(d->engine, drive_wall_us(), now);
   engine_received(d->engine, t->link, bytes, size, now);
-  drive_effects(d);
 }
 
 static void decrypted(drive *d, transport *t)
@@ -171,6 +171,7 @@ static void decrypted(drive *d, transport *t)
       return;
     } else {
       received(d, t, d->input, size);
+      drive_effects(d);
     }
   }
 }
@@ -221,6 +222,7 @@ static void readable(drive *d, transport *t)
     arrived(d, t, (size_t)size);
     if ((size_t)size < sizeof(d->input))
       return;                            /* no more is there; saves a call */
+    drive_effects(d);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "tests.h"
 #include "base/base.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,41 @@ TEST(numbers_are_written_in_full)
     "-9223372036854775808 9223372036854775807 18446744073709551615 0");
   assert_false(t.is_cut);
   assert_int_equal(t.used, strlen(out));
+}
+
+/* Beside each power of 2 and of 10, where the number of digits changes; into texts of any size. */
+static void check_number(uint64_t value)
+{
+  char of_libc[32], out[34];
+  int digits = snprintf(of_libc, sizeof(of_libc), "%" PRIu64, value);
+
+  assert_int_equal(uint_digits(out, value), digits);
+  assert_memory_equal(out, of_libc, (size_t)digits);
+  for (size_t size = 1; size < sizeof(out); size++) {
+    text t = text_over(out, size);
+    int shown = digits < (int)size - 1 ? digits : (int)size - 1;
+
+    memset(out + 1, 'x', sizeof(out) - 1);
+    text_add_uint(&t, value);
+    assert_int_equal(t.used, shown);
+    assert_int_equal(t.is_cut, shown < digits);
+    assert_memory_equal(out, of_libc, (size_t)shown);
+    assert_int_equal(out[shown], 0);
+    assert_int_equal(out[size], 'x');
+  }
+}
+
+TEST(each_number_of_digits_is_written)
+{
+  uint64_t ten = 1;
+
+  check_number(0);
+  for (int bit = 0; bit < 64; bit++)
+    for (int beside = -1; beside <= 1; beside++)
+      check_number(((uint64_t)1 << bit) + (uint64_t)beside);
+  for (int i = 0; i < 20; i++, ten *= 10)
+    for (int beside = -1; beside <= 1; beside++)
+      check_number(ten + (uint64_t)beside);
 }
 
 TEST(a_format_writes_as_printf_does)
