@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/client_info.c - what a client is: its id, its connections, its counters. */
 #include "api/api.h"
+#include "api/degrade.h"
 
 #include "base/record_size.h"
 
@@ -69,6 +70,7 @@ static dibs_client_info info_of(client_record *c)
   engine_stats s = engine_get_stats(drive_engine(c->drive));
   const char *classes = c->servers.data.classes;
 
+  degrade_count(c, &s);
   return (dibs_client_info){
     .size = sizeof(dibs_client_info),
     .url = c->shown, .is_private = c->is_private, .is_unnamed = c->is_unnamed,

@@ -39,6 +39,7 @@ static void grant(claim *cl, uint64_t fence, int depth, end_terms end)
   effect e = { .fence = fence, .depth = depth, .units = 1, .text = "" };
 
   l->state = LOCAL_HELD;
+  cl->client->local->granted++;
   (void)removed_files_plan(cl->client);
   l->end = end;
   l->ends_at = instant_min(end.at, instant_add(drive_now(), span_ms(DIBS_MS_MAX)));
@@ -307,8 +308,11 @@ void degrade_lost(claim *cl)
 void degrade_release(claim *cl)
 {
   client_record *c = cl->client;
-  effect e = { .status = cl->is_lost ? DIBS_LOST : DIBS_OK, .text = "" };
+  dibs_error room;
+  effect e = { .status = cl->is_lost ? DIBS_LOST : DIBS_OK,
+               .text = cl->is_lost ? outcome_error(&cl->loss, &room)->text : "" };
 
+  c->local->released += !cl->is_lost;
   local_claim_end_files(cl);
   claim_released(cl, &e);
   for (claim *other = c->first_claim; other != NULL; other = other->next)
@@ -327,5 +331,19 @@ void degrade_close(client_record *c)
     next = cl->next;
     if (local_claim_is(cl, LOCAL_WAITS))
       end_waiting(cl, DIBS_ERR_CLOSED, "");
+  }
+}
+
+void degrade_count(const client_record *c, engine_stats *stats)
+{
+  if (c->local == NULL)
+    return;
+  stats->granted += c->local->granted;
+  stats->granted_local += c->local->granted;
+  stats->released += c->local->released;
+  stats->lost += c->local->lost;
+  for (const claim *cl = c->first_claim; cl != NULL; cl = cl->next) {
+    stats->holds += local_claim_holds(cl, LOCAL_HELD);
+    stats->waiting += local_claim_is(cl, LOCAL_WAITS);
   }
 }

@@ -23,6 +23,7 @@ typedef struct local_client {
   outage *first_outage;
   bool was_reported;               /* to on_event, since servers decided last */
   instant look_at;                 /* removed_files.h; never: no lock file is in use */
+  uint64_t granted, released, lost;   /* locks of this machine, ever */
 } local_client;
 
 /* No memory, or `why` contains what the lock files would lack. */
@@ -38,6 +39,7 @@ bool degrade_cancel(claim *cl);
 void degrade_lost(claim *cl);
 void degrade_release(claim *cl);             /* of one that is LOCAL_HELD; may free it */
 void degrade_close(client_record *c);          /* ends all waiting requests */
+void degrade_count(const client_record *c, engine_stats *stats);   /* adds locks of this machine */
 void degrade_alarm(client_record *c);
 
 /* For outage.c: */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "api/degrade.h"
 #include "topo/topo.h"
 
 /* ---- its parts ---- */
@@ -145,6 +146,12 @@ void local_claim_end_files(claim *cl)
 void local_claim_lose(claim *cl, const char *message)
 {
   effect e = { .status = DIBS_LOST, .text = message };
+  char words[512];
+  text shown = text_over(words, sizeof(words));
 
+  text_add_quoted(&shown, cl->name, cl->name_size);
+  text_format(&shown, ": %s", message);
+  cl->client->local->lost += cl->local->state == LOCAL_HELD;
   claim_lost(cl, &e);
+  client_event(cl->client, DIBS_EVENT_LOST, "", words);
 }

@@ -287,8 +287,25 @@ static bool is_up(void *client)
   return dibs_ping(client, 100, &us) == DIBS_OK;
 }
 
+static bool was_lost_once(void *counts)
+{
+  return atomic_load(&((struct live_events *)counts)->counts[DIBS_EVENT_LOST]) == 1;
+}
+
+static void has_counts(uint64_t granted, uint64_t holds, uint64_t lost, uint64_t released)
+{
+  dibs_client_info info = live_stats(a);
+
+  assert_int_equal(info.granted, granted);
+  assert_int_equal(info.granted_local, granted);
+  assert_int_equal(info.holds, holds);
+  assert_int_equal(info.lost, lost);
+  assert_int_equal(info.released, released);
+}
+
 TEST(a_hold_is_lost_when_a_server_answers)
 {
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_lock_options o = live_lock_options(1000, 5000);
   struct live_loss loss = { 0 };
   struct pollfd watched = { .events = POLLIN };
@@ -298,11 +315,15 @@ TEST(a_hold_is_lost_when_a_server_answers)
   live_report_loss(&o, &loss);
   hold = live_lock_with(a, "x", &o);
   is_local(hold);
+  assert_int_equal(dibs_release(live_lock(a, "y", 5000)), DIBS_OK);
+  has_counts(2, 1, 0, 1);
   fence = dibs_hold_fence(hold);
   watched.fd = dibs_hold_fd(hold);
   test_server_restart(live_server, false);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(atomic_load(&loss.why), DIBS_LOST);
+  assert_true(live_until(LIVE_LONG_MS, was_lost_once, &events));
+  has_counts(2, 0, 1, 1);
   assert_int_equal(poll(&watched, 1, LIVE_LONG_MS), 1);
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_true(live_until(LIVE_LONG_MS, is_up, b));
@@ -311,8 +332,12 @@ TEST(a_hold_is_lost_when_a_server_answers)
   PROMISE_GROWN(dibs_hold_fence(other), fence);
   assert_true(dibs_hold_fence(other) > LOCAL_FENCES);
   assert_int_equal(dibs_release(hold), DIBS_LOST);
+  assert_int_equal(dibs_client_error(a, 0, &error), DIBS_OK);
+  assert_non_null(strstr(error.text, "a server answers again"));
   assert_int_equal(dibs_release(other), DIBS_OK);
   assert_int_equal(atomic_load(&loss.count), 1);
+  assert_true(was_lost_once(&events));
+  has_counts(2, 0, 1, 1);
 }
 
 static bool is_gone(void *hold)
