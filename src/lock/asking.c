@@ -133,6 +133,15 @@ static instant next_look(lease *l, span first, span most, instant now)
   return instant_add(now, random_span(&l->table->random, (span){ pause.ns / 2 }, pause));
 }
 
+/* When a lease can be taken that has ended, within a second; 0: there is none. */
+static instant free_from(const lease *l, const acquire_answer *a, instant now)
+{
+  if (!l->table->protocol.dialect->traits.hands_over || a->remaining_ms >= 0 ||
+      a->remaining_ms < -OVER_AFTER_MS)
+    return (instant){ 0 };
+  return instant_add(now, span_ms(OVER_AFTER_MS + 2 + a->remaining_ms));
+}
+
 /* The first two waiters poll often and detect the end of the holder; the later ones only
  * need to detect the end of all waiters before them (F12). */
 static instant usual_poll(lease *l, const acquire_answer *a, instant now)
@@ -158,6 +167,8 @@ static instant usual_poll(lease *l, const acquire_answer *a, instant now)
     at = instant_add(now, often);
     if (left.ns > 0)
       at = instant_min(at, instant_add(now, (span){ left.ns + SPAN_MS(2).ns }));
+    if (free_from(l, a, now).ns != 0)
+      at = instant_min(at, free_from(l, a, now));
     if (instant_before(now, watch_end(l)))
       at = instant_min(at, instant_add(watch_end(l), SPAN_MS(1)));
     return at;
@@ -259,15 +270,6 @@ static lease_state ask_granted(lease *l, const call *c, const acquire_answer *a,
   return next;
 }
 
-/* When a lease can be taken that has ended, within a second; 0: there is none. */
-static instant free_from(const lease *l, const acquire_answer *a, instant now)
-{
-  if (!l->table->protocol.dialect->traits.hands_over || a->remaining_ms >= 0 ||
-      a->remaining_ms < -OVER_AFTER_MS)
-    return (instant){ 0 };
-  return instant_add(now, span_ms(OVER_AFTER_MS + 2 + a->remaining_ms));
-}
-
 /* Of a try that found such a lease: it asks again then, if its own limit leaves time for that. Of
  * a member of a quorum the quorum decides. */
 static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, instant now)
@@ -283,6 +285,12 @@ static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, ins
   return true;
 }
 
+bool ask_lacks_holder(const lease *l, const lease_id *reported)
+{
+  return reported->token == 0 && l->kind == LEASE_SHARED &&
+         l->table->protocol.dialect->traits.hands_over;
+}
+
 /* A lease that is over for longer is in doubt: a try has no time to watch it. */
 static void fail_busy(lease *l, const acquire_answer *a, instant now)
 {
@@ -291,10 +299,8 @@ static void fail_busy(lease *l, const acquire_answer *a, instant now)
 
   if (lease_id_is_quarantine(&a->lease)) {
     text_add(&why, QUARANTINE_WORDS);
-  } else if (a->lease.token == 0 && l->kind == LEASE_SHARED &&
-             l->table->protocol.dialect->traits.hands_over) {
-    text_add(&why, "no other owner holds it, but one waits that asked before, or the semaphore "
-                   "has 0 permits, a pause");
+  } else if (ask_lacks_holder(l, &a->lease)) {
+    text_add(&why, NO_HOLDER_WORDS);
   } else if (a->remaining_ms >= -OVER_AFTER_MS) {
     text_add(&why, "another owner holds it");
   } else {

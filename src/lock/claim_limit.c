@@ -71,8 +71,10 @@ static const char *busy_words(const lease *l)
 {
   if (lease_is_in(l, STATES_TAKEN))
     return "another owner of this client holds it";
-  return lease_id_is_quarantine(&l->wait->watched.lease) ? QUARANTINE_WORDS
-                                                       : "another client holds it";
+  if (lease_id_is_quarantine(&l->wait->watched.lease))
+    return QUARANTINE_WORDS;
+  return ask_lacks_holder(l, &l->wait->watched.lease) ? NO_HOLDER_WORDS
+                                                      : "another client holds it";
 }
 
 /* The same, and the server would say so now. */

@@ -388,6 +388,11 @@ span ask_poll_span(const lock_table *t, span ttl);    /* of waiters that poll of
 lease_state ask_unwanted(lease *l, instant now);
 lease_state confirm_unwanted(lease *l, instant now);
 void cancel_enter(lease *l, instant now);
+/* Whether the server reported no holder, where it would: others asked before, or a pause. */
+#define NO_HOLDER_WORDS \
+  "no other owner holds it, but one waits that asked before, or the semaphore has 0 " \
+  "permits, a pause"
+bool ask_lacks_holder(const lease *l, const lease_id *reported);
 lease_state ask_answered(lease *l, const call *c, const acquire_answer *a, instant sent_at,
                          instant now);
 

@@ -251,6 +251,26 @@ TEST(a_renewal_of_the_holder_starts_the_watch_again)
   peer_free(p);
 }
 
+/* Rule "over" by the server's clock: a second after the end, and not at the next poll. */
+TEST(a_lease_that_has_ended_is_asked_for_when_it_can_be_taken)
+{
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 30000 });
+  int left = 2000;
+
+  peer_advance_ms(p, 1000);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[3 %lld %d 30000 '" B ":9:50 0 0]", peer_server_us(p), left);
+  for (; left > -1000; left--) {
+    peer_advance_ms(p, 1);
+    if (peer_try_expect(p, "acquire " KEY " 1 w"))
+      peer_answer(p, "[3 %lld %d 30000 '" B ":9:50 0 0]", peer_server_us(p),
+                  left - 1);
+  }
+  peer_advance_ms(p, 2);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_free(p);
+}
+
 /* After a step of the server's clock its deadlines decide nothing. */
 TEST(after_a_step_of_the_servers_clock_the_estimate_is_withheld)
 {
