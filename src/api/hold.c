@@ -138,7 +138,8 @@ dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_s
   else if (!engine_hold_token(drive_engine(in.client->drive), in.claim->id, &token))
     status = token.used == 0 ? DIBS_ERR_STALE
                              : client_fault(in.client, DIBS_ERR_ARGUMENT,
-                                            "the set's names are too long for a token");
+                                            "the names are too long for a token, which has less "
+                                            "than 2048 bytes; a hold needs none");
   else if (ret_text == NULL || token.used >= text_size)
     status = client_fault(in.client, DIBS_ERR_ARGUMENT,
                           "text_size is too small; DIBS_TOKEN_SIZE is always enough");

@@ -39,7 +39,8 @@ bool options_copy(const void *from, void *known, size_t known_size, const char *
 
   memcpy(&size, from, sizeof(size));
   if (!record_size_is_whole(size)) {
-    text_format(why, "%s.size is %zu; start from the _INIT macro, it sets the size", name, size);
+    text_format(why, "%s.size is %zu; start from its macro, DIBS_..._INIT or DIBS_TARGET(), "
+                     "which sets the size", name, size);
     return false;
   }
   for (size_t i = known_size; i < size; i++)

@@ -55,6 +55,9 @@ static dibs_status set_run(dibs_client *client, dibs_bytes name, uint32_t flags,
     status = native_check(c, "semaphores");
   if (status == DIBS_OK)
     status = set_ask(c, &call, what, permits, client_give_up_at(c), ret_done, ret_limit);
+  if (status == DIBS_OK && what == SHARE_DELETE && !*ret_done)
+    status = client_refuse(c, DIBS_BUSY, "permits are in use, or a client waits for some; "
+                                         "nothing was deleted");
   return client_end(c, status);
 }
 
@@ -76,7 +79,6 @@ dibs_status dibs_semaphore_delete(dibs_client *client, dibs_bytes name)
 {
   uint64_t limit = 0;
   bool done = false;
-  dibs_status status = set_run(client, name, 0, SHARE_DELETE, 0, &done, &limit);
 
-  return status == DIBS_OK && !done ? DIBS_BUSY : status;
+  return set_run(client, name, 0, SHARE_DELETE, 0, &done, &limit);
 }

@@ -29,7 +29,8 @@ static sync_next set_read(sync_op *op, const resp_reply *reply)
   (void)op;
   if (!native_latch_set_answer(reply, &was_armed))
     return sync_over(DIBS_ERR_PROTOCOL, ODD_REPLY);
-  return sync_over(was_armed ? DIBS_BUSY : DIBS_OK, "");
+  return was_armed ? sync_over(DIBS_BUSY, "the latch is armed already, and was not changed")
+                   : sync_over(DIBS_OK, "");
 }
 
 const sync_row latch_set_row = { .name = "latch.set", .repeats_for = SYNC_REPEATS_FOR,

@@ -51,7 +51,9 @@ static sync_next set_read(sync_op *op, const resp_reply *reply)
     return odd();
   if (done < 0)
     return sync_over(DIBS_ERR_NOT_SET, NOT_SET);
-  return sync_over(done == 1 ? DIBS_OK : DIBS_BUSY, "");
+  return done == 1 ? sync_over(DIBS_OK, "")
+                   : sync_over(DIBS_BUSY, "the limiter has a rate already, which was not changed; "
+                                          "DIBS_RATE_UPDATE or DIBS_RATE_RESET replaces it");
 }
 
 const sync_row rate_set_row = { .name = "rate.set", .repeats_for = SYNC_REPEATS_FOR,
@@ -123,6 +125,15 @@ static const char *too_many(rate_op *r)
   return r->why;
 }
 
+static const char *too_early(rate_op *r)
+{
+  text why = text_over(r->why, sizeof(r->why));
+
+  text_format(&why, "the rate is used up: as many permits are free again in %" PRId64 " ms",
+              r->answer.wait_ms);
+  return r->why;
+}
+
 static sync_next try_read(sync_op *op, const resp_reply *reply)
 {
   rate_op *r = reading(op);
@@ -133,7 +144,7 @@ static sync_next try_read(sync_op *op, const resp_reply *reply)
   case RATE_GRANTED:
     return sync_over(DIBS_OK, "");
   case RATE_LATER:
-    return sync_over(DIBS_BUSY, "");
+    return sync_over(DIBS_BUSY, too_early(r));
   case RATE_NOT_SET:
     return sync_over(DIBS_ERR_NOT_SET, NOT_SET);
   case RATE_TOO_MANY:

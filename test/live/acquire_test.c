@@ -220,7 +220,12 @@ TEST(a_limit_makes_the_semaphore)
   live_expect(other, dibs_release(second), DIBS_OK);
   live_expect(client, dibs_semaphore_set(client, dibs_text("s"), 0, 0, NULL), DIBS_OK);
   got = dibs_acquire(client, DIBS_PERMIT_OF("s", 2), &o, &none);
-  live_expect(client, got, DIBS_BUSY);                       /* a pause */
+  live_expect(client, got, DIBS_BUSY);
+  live_expect_words(client, "a pause");
+  o.wait_ms = 200;
+  got = dibs_acquire(client, DIBS_PERMIT_OF("s", 2), &o, &none);
+  live_expect(client, got, DIBS_TIMED_OUT);
+  live_expect_words(client, "a pause");
   live_expect(client, dibs_semaphore_delete(client, dibs_text("s")), DIBS_OK);
 }
 
@@ -293,13 +298,16 @@ static dibs_client *threadless(void)
   return live_open_with(live_url(), &options);
 }
 
+/* The server stands still, so that no reply is read together with the canceller. */
 TEST(asked_with_a_limit_it_can_be_cancelled)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
-  dibs_client *c = threadless();
+  dibs_client *c;
   dibs_request *request = NULL;
   struct live_ending by_request = { 0 }, by_canceller = { 0 };
 
+  test_server_pause(live_server);
+  c = threadless();
   live_expect(c, dibs_acquire_async(c, DIBS_PERMIT_OF("s", 2), &o, on_lock, &by_request, &request),
               DIBS_OK);
   live_expect(c, dibs_request_cancel(request), DIBS_OK);
@@ -310,6 +318,7 @@ TEST(asked_with_a_limit_it_can_be_cancelled)
   dibs_cancel(o.cancel);
   while (!live_has_ended(&by_request) || !live_has_ended(&by_canceller))
     (void)live_process(c);
+  test_server_resume(live_server);
   live_expect_ending(&by_request, DIBS_CANCELLED);
   live_expect_ending(&by_canceller, DIBS_CANCELLED);
   c = dibs_close(c);

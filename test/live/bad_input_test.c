@@ -134,6 +134,7 @@ TEST(shares_have_names_of_any_bytes_too)
               dibs_acquire(client, TAKEN(PERMITS, sa, DIBS_UNITS_ALL_FREE), NULL, &none), DIBS_OK);
   assert_int_equal(live_info(none).units, 1);
   live_expect(client, dibs_semaphore_delete(client, (dibs_bytes){ "s\0a", 3 }), DIBS_BUSY);
+  live_expect_words(client, "permits are in use");
   assert_int_equal(dibs_release(none), DIBS_OK);
   assert_int_equal(dibs_release(permits), DIBS_OK);
   live_expect(client, dibs_semaphore_delete(client, (dibs_bytes){ "s\0a", 3 }), DIBS_OK);

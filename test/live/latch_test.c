@@ -80,6 +80,7 @@ TEST(it_is_armed_counted_read_and_disarmed)
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, &left), DIBS_ERR_NOT_SET);
   arm(5);
   live_expect(client, dibs_latch_set(client, NAME, 2), DIBS_BUSY);
+  live_expect_words(client, "armed already");
   live_expect(client, dibs_latch_down(client, NAME, 2, "part", &left), DIBS_OK);
   assert_int_equal(left, 3);
   live_expect(client, dibs_latch_down(client, NAME, 2, "part", NULL), DIBS_OK);

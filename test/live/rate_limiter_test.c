@@ -98,6 +98,7 @@ TEST(it_is_set_taken_read_given_back_and_deleted)
   r.keepalive_ms = 120000;
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_IF_ABSENT), DIBS_OK);
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_IF_ABSENT), DIBS_BUSY);
+  live_expect_words(client, "has a rate already");
   live_expect(client, dibs_rate_limiter_get(client, NAME, &got, &left), DIBS_OK);
   assert_int_equal(left, 5);
   assert_int_equal(got.permits, 5);
@@ -108,6 +109,7 @@ TEST(it_is_set_taken_read_given_back_and_deleted)
   assert_int_equal(wait_ms, 0);
   assert_int_equal(available_to(client), 1);
   live_expect(client, take_or_when(client, 2, &wait_ms), DIBS_BUSY);
+  live_expect_words(client, "the rate is used up");
   assert_in_range(wait_ms, 50000, 60000);
   live_expect(client, dibs_rate_limiter_release(client, NAME, 3, &given), DIBS_OK);
   assert_int_equal(given, 3);
