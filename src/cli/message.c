@@ -48,6 +48,13 @@ static void erase_live(void)
   live_lines = 0;
 }
 
+bool terminal_erases(int fd)
+{
+  const char *kind = getenv("TERM");
+
+  return isatty(fd) == 1 && kind != NULL && kind[0] != '\0' && strcmp(kind, "dumb") != 0;
+}
+
 size_t terminal_columns_of(int fd)
 {
   struct winsize window;

@@ -55,6 +55,8 @@ void live_clear(void);
 
 /* The width of the terminal `fd`, 80 where that is not known; 0: not a terminal. */
 size_t terminal_columns_of(int fd);
+/* Whether it is a terminal whose lines can be erased: not one that TERM calls dumb, or nothing. */
+bool terminal_erases(int fd);
 
 /* ---- printable.c ---- */
 
@@ -64,7 +66,12 @@ size_t terminal_columns_of(int fd);
 const char *printable(const char *text, char *ret_text, size_t ret_size);
 const char *printable_bytes(const char *bytes, size_t size, char *ret_text, size_t ret_size);
 
-/* The bytes at the start of `text` that take at most `columns` on a terminal. */
+/* The columns of a terminal that `text` takes, and the bytes at its start that take at most
+ * `columns`. */
+size_t printable_width(const char *text);
 size_t printable_cut(const char *text, size_t columns);
+
+/* Those of one UTF-8 character: a watch_cells. */
+size_t printable_cells(const char *character, size_t size);
 
 #endif

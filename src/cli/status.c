@@ -215,7 +215,7 @@ static int show_once(session *s, const status_arguments *a)
     code = session_verb_fault(s, status, "cannot list locks");
   else if (list.table.has_no_memory)
     code = session_verb_fault(s, DIBS_ERR_NO_MEMORY, "status");
-  if (a->watch_ms > 0 && isatty(STDOUT_FILENO) == 1 && !a->line.wants_json)
+  if (a->watch_ms > 0 && terminal_erases(STDOUT_FILENO) && !a->line.wants_json)
     fputs("\033[H\033[2J", stdout);
   table_print(&list.table, a->order, terminal_columns_of(STDOUT_FILENO));
   if (status == DIBS_OK && list.free > 0)

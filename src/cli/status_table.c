@@ -162,23 +162,18 @@ static int widest(const status_table *list, size_t offset, int least)
   int width = least;
 
   for (size_t i = 0; i < list->count; i++) {
-    const char *text = (const char *)&list->rows[i] + offset;
-    int columns = 0;
+    int columns = (int)printable_width((const char *)&list->rows[i] + offset);
 
-    for (; *text != '\0'; text++)
-      columns += ((unsigned char)*text & 0xc0) != 0x80;
     width = columns > width ? columns : width;
   }
   return width;
 }
 
-/* printf pads by bytes; names have characters. */
+/* printf pads by bytes. */
 static void print_padded(const char *text, int width)
 {
-  int columns = 0;
+  int columns = (int)printable_width(text);
 
-  for (const char *at = text; *at != '\0'; at++)
-    columns += ((unsigned char)*at & 0xc0) != 0x80;
   printf("%s%*s  ", text, columns < width ? width - columns : 0, "");
 }
 

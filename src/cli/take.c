@@ -242,7 +242,7 @@ enum progress take_progress(const command_line *line, const take_order *o, bool 
     return o->options->progress;
   if (line->is_quiet || o->is_quiet_on_success)
     return PROGRESS_NONE;
-  *ret_is_live = isatty(STDERR_FILENO) == 1;
+  *ret_is_live = terminal_erases(STDERR_FILENO);
   return PROGRESS_PLAIN;
 }
 

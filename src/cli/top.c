@@ -64,8 +64,7 @@ static void print_cell(const top_cell *cell, void *data)
   for (; p->column < cell->column; p->column++)
     putchar(' ');
   fwrite(cell->text, 1, cell->size, stdout);
-  for (size_t i = 0; i < cell->size; i++)
-    p->column += ((unsigned char)cell->text[i] & 0xc0) != 0x80;
+  p->column += watch_width(cell->text, cell->size, printable_cells);
 }
 
 static void print_sums(const top_reading *r)
@@ -97,7 +96,7 @@ static void print_table(const top_reading *r, const watch_row *const *rows, size
   print_sums(r);
   top_table_draw(&(top_table) { .reading = r, .rows = rows, .count = count, .now_ms = r->at_ms,
                                 .columns = terminal_columns_of(STDOUT_FILENO),
-                                .chosen = TOP_NONE },
+                                .chosen = TOP_NONE, .cells = printable_cells },
                  print_cell, &p);
   putchar('\n');
 }
@@ -198,10 +197,20 @@ static int top_serve(const top_arguments *a, top_live *live)
   return code;
 }
 
+/* Finds the reading of --at. false: the recording ends before, and it is the last. */
+static bool find_start(const top_arguments *a, top_live *live, size_t last)
+{
+  char when[TOP_TIME_SIZE];
+
+  return a->at == NULL || !top_time_read(a->at, when) ||
+         top_replay_find(live->replay, when, last, &live->replay_from);
+}
+
 /* Without a screen: one reading, the last unless a time was given. */
 static int top_show_recording(const top_arguments *a, top_live *live)
 {
   const char *at = a->at;
+  bool has_screen, is_found;
   top_reading r = { 0 };
   char why[200];
   size_t last;
@@ -210,8 +219,11 @@ static int top_show_recording(const top_arguments *a, top_live *live)
   if (code != 0)
     return code;
   last = top_replay_count(live->replay) - 1;
-  live->replay_from = at == NULL ? 0 : top_replay_find(live->replay, at, last);
-  if (open_screen(live)) {
+  is_found = find_start(a, live, last);
+  has_screen = open_screen(live);
+  if (!is_found)                                   /* the screen shows messages, too */
+    say_softly(TOP_LATE_WORDS, at);
+  if (has_screen) {
     code = top_live_run(live);
   } else if (top_replay_read(live->replay, at == NULL ? last : live->replay_from, &r, why)) {
     code = print_reading(a, &r);
@@ -251,11 +263,15 @@ static int top_run(void *data)
 static int top_check(void *data)
 {
   const top_arguments *a = data;
+  char when[TOP_TIME_SIZE], shown[200];
 
   if (a->replay != NULL && a->line.operand_count > 0)
     return say_usage("top", "--replay shows the names that were recorded: PATTERN is for a server");
   if (a->at != NULL && a->replay == NULL)
     return say_usage("top", "--at is a time in a recording: give --replay");
+  if (a->at != NULL && !top_time_read(a->at, when))
+    return say_usage("top", "--at: \"%s\" is not " TOP_TIME_WORDS,
+                     printable(a->at, shown, sizeof(shown)));
   return 0;
 }
 

@@ -49,6 +49,23 @@ static void step(live *l, int64_t by)
   show_reading(l, (size_t)(to < 0 ? 0 : to > last ? last : to));
 }
 
+/* To the time that was typed. */
+static void seek(live *l)
+{
+  char when[TOP_TIME_SIZE], text[200] = "";
+  size_t number;
+
+  if (!top_time_read(l->screen.typed, when)) {
+    snprintf(text, sizeof(text), "\"%s\" is not " TOP_TIME_WORDS, l->screen.typed);
+  } else {
+    if (!top_replay_find(l->options->replay, when, l->screen.number, &number))
+      snprintf(text, sizeof(text), TOP_LATE_WORDS, when);
+    show_reading(l, number);
+  }
+  if (text[0] != '\0')
+    top_screen_say(&l->screen, text, sampler_now_ms());
+}
+
 static void play(live *l)
 {
   if (l->screen.paused_ms != 0 || sampler_now_ms() < l->next_ms)
@@ -170,7 +187,7 @@ static void take_keys(live *l)
       break;
     case TOP_SEEKS:
       l->screen.paused_ms = sampler_now_ms();
-      show_reading(l, top_replay_find(l->options->replay, l->screen.typed, l->screen.number));
+      seek(l);
       break;
     case TOP_ENDS:
       l->is_over = true;
@@ -243,7 +260,8 @@ static void run(live *l)
 /* 0, or an exit code after saying why. */
 static int begin(live *l, top_live *o)
 {
-  *l = (live) { .options = o, .screen = { .order = o->order, .shows_free = o->shows_free } };
+  *l = (live) { .options = o, .screen = { .cells = printable_cells, .order = o->order,
+                                             .shows_free = o->shows_free } };
   l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (l->wake_fd >= 0 && o->replay != NULL)
     return 0;

@@ -36,9 +36,18 @@ size_t top_replay_count(const top_replay *t);      /* of readings, 1 or more */
  * is damaged, and `reading` is as it was. */
 bool top_replay_read(const top_replay *t, size_t number, top_reading *reading, char ret_why[200]);
 
-/* The first reading from `when` on, "2026-11-25 18:04" or its begin, or "18:04" of the day of
- * reading `near`; the last one if there is none. By local time, as readings show it. */
-size_t top_replay_find(const top_replay *t, const char *when, size_t near);
+#define TOP_TIME_SIZE 24
+#define TOP_TIME_WORDS "HH:MM, HH:MM:SS or YYYY-MM-DD HH:MM"       /* for messages */
+#define TOP_LATE_WORDS "the recording ends before %s: this is its last reading"
+
+/* Writes a time that a person gave as readings have it, with an hour of two digits and a blank
+ * after the day: "18:04", "18:04:30", "2026-11-25", and that before one of the others. false: it
+ * is no time. */
+bool top_time_read(const char *text, char ret_when[TOP_TIME_SIZE]);
+
+/* The first reading from `when` on, a text of top_time_read(); without a day that of reading
+ * `near`. By local time, as readings show it. false: there is none, and it is the last one. */
+bool top_replay_find(const top_replay *t, const char *when, size_t near, size_t *ret_number);
 
 /* ---- top_json_read.c ---- */
 

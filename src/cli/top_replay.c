@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -128,7 +129,84 @@ static bool is_before(const top_replay *t, size_t number, const char *when)
   return before;
 }
 
-size_t top_replay_find(const top_replay *t, const char *when, size_t near)
+/* ---- times ---- */
+
+/* A number of `least` to 4 digits, up to `last`; moves *at past it. */
+static bool take_number(const char **at, size_t least, int last, int *ret_number)
+{
+  size_t digits = strspn(*at, "0123456789");
+
+  if (digits < least || digits > 4)
+    return false;
+  *ret_number = 0;
+  for (size_t i = 0; i < digits; i++)
+    *ret_number = 10 * *ret_number + *(*at)++ - '0';
+  return *ret_number <= last;
+}
+
+/* The same after `mark`, with two digits. */
+static bool take_next(const char **at, char mark, int last, int *ret_number)
+{
+  if (**at != mark || strspn(*at + 1, "0123456789") != 2)
+    return false;
+  (*at)++;
+  return take_number(at, 2, last, ret_number);
+}
+
+/* YYYY-MM-DD, a day that there is. */
+static bool take_day(const char **at, char ret_day[TOP_TIME_SIZE])
+{
+  struct tm day = { 0 }, real;
+  int year, month;
+
+  if (!take_number(at, 4, 9999, &year) || !take_next(at, '-', 12, &month) ||
+      !take_next(at, '-', 31, &day.tm_mday))
+    return false;
+  day.tm_year = year - 1900;
+  day.tm_mon = month - 1;
+  real = day;
+  (void)timegm(&real);                             /* makes 2 March of 30 February */
+  return real.tm_mon == day.tm_mon && real.tm_mday == day.tm_mday &&
+         strftime(ret_day, TOP_TIME_SIZE, "%Y-%m-%d", &day) > 0;
+}
+
+/* H:MM, HH:MM, and both with :SS. */
+static bool take_clock(const char **at, char ret_clock[TOP_TIME_SIZE])
+{
+  int hour, minute, second;
+
+  if (strspn(*at, "0123456789") > 2 || !take_number(at, 1, 23, &hour) ||
+      !take_next(at, ':', 59, &minute))
+    return false;
+  snprintf(ret_clock, TOP_TIME_SIZE, "%02d:%02d", hour, minute);
+  if (**at != ':')
+    return true;
+  if (!take_next(at, ':', 59, &second))
+    return false;
+  snprintf(ret_clock, TOP_TIME_SIZE, "%02d:%02d:%02d", hour, minute, second);
+  return true;
+}
+
+bool top_time_read(const char *text, char ret_when[TOP_TIME_SIZE])
+{
+  char day[TOP_TIME_SIZE] = "", clock[TOP_TIME_SIZE] = "";
+  bool has_day = strchr(text, '-') != NULL, has_clock = true;
+
+  if (has_day) {
+    if (!take_day(&text, day))
+      return false;
+    has_clock = *text != '\0';
+    if (has_clock && *text != ' ' && *text != 'T')
+      return false;
+    text += has_clock;
+  }
+  if ((has_clock && !take_clock(&text, clock)) || *text != '\0')
+    return false;
+  snprintf(ret_when, TOP_TIME_SIZE, "%.10s%s%.8s", day, has_day && has_clock ? " " : "", clock);
+  return true;
+}
+
+bool top_replay_find(const top_replay *t, const char *when, size_t near, size_t *ret_number)
 {
   top_reading day = { 0 };
   char whole[80], why[200];
@@ -146,5 +224,6 @@ size_t top_replay_find(const top_replay *t, const char *when, size_t near)
     else
       high = middle;
   }
-  return low < t->count ? low : t->count - 1;
+  *ret_number = low < t->count ? low : t->count - 1;
+  return low < t->count;
 }

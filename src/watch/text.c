@@ -80,6 +80,42 @@ size_t watch_character(const char *text, size_t left)
   return size;
 }
 
+/* The bytes of the next character, also of text that was cut within one. */
+static size_t next_size(const char *text, size_t size)
+{
+  size_t one = 1;
+
+  while (one < size && ((unsigned char)text[one] & 0xc0) == 0x80)
+    one++;
+  return one;
+}
+
+size_t watch_width(const char *text, size_t size, watch_cells *cells)
+{
+  size_t width = 0;
+
+  for (size_t at = 0, one; at < size; at += one) {
+    one = next_size(text + at, size - at);
+    width += cells == NULL ? 1 : cells(text + at, one);
+  }
+  return width;
+}
+
+size_t watch_cut(const char *text, size_t size, size_t most, watch_cells *cells)
+{
+  size_t at = 0, width = 0;
+
+  while (at < size) {
+    size_t one = next_size(text + at, size - at);
+
+    width += cells == NULL ? 1 : cells(text + at, one);
+    if (width > most)
+      break;
+    at += one;
+  }
+  return at;
+}
+
 void watch_add_safe(watch_text *t, const char *name, size_t size)
 {
   for (size_t at = 0; at < size;) {

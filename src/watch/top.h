@@ -53,7 +53,7 @@ enum top_style {
 enum top_style top_wait_style(int64_t ms);
 
 typedef struct top_cell {
-  size_t line, column, width;        /* `text` has at most `width` characters */
+  size_t line, column, width;        /* `text` takes at most `width` cells */
   enum top_style style;
   bool is_chosen;                    /* of the chosen row; a cell without text fills its line */
   const char *text;
@@ -72,6 +72,7 @@ typedef struct top_table {
   int64_t now_ms;
   size_t line, columns;
   size_t chosen;                     /* a row; TOP_NONE */
+  watch_cells *cells;
 } top_table;
 
 #define TOP_NONE ((size_t)-1)
@@ -101,8 +102,9 @@ enum top_input { TOP_KEYS, TOP_FILTER, TOP_CONFIRM, TOP_TIME };
 
 #define TOP_TYPED_SIZE 80
 
-/* All zero is the begin, but for the order. */
+/* All zero is the begin, but for the order and `cells`. */
 typedef struct top_screen {
+  watch_cells *cells;
   enum watch_order order;
   bool shows_free;
   enum top_view view;

@@ -36,6 +36,7 @@ typedef struct page {
   const top_reading *reading;
   int64_t now_ms, clock_ms;  /* the time that is shown, and the present one */
   size_t lines, columns;
+  watch_cells *cells;
   top_put put;
   void *data;
 } page;
@@ -45,16 +46,11 @@ static size_t put_text(const page *p, size_t line, size_t column, enum top_style
                        const char *text, size_t size)
 {
   top_cell cell = { .line = line, .column = column, .style = style, .text = text };
-  size_t at = 0;
 
-  for (; at < size && column < p->columns; at++) {
-    if (((unsigned char)text[at] & 0xc0) != 0x80 && column + cell.width++ >= p->columns) {
-      cell.width--;
-      break;
-    }
-  }
-  cell.size = at;
-  if (at > 0)
+  if (column < p->columns)
+    cell.size = watch_cut(text, size, p->columns - column, p->cells);
+  cell.width = watch_width(text, cell.size, p->cells);
+  if (cell.size > 0)
     p->put(&cell, p->data);
   return column + cell.width;
 }
@@ -174,10 +170,9 @@ static void draw_keys(const page *p, const top_screen *s)
   if (s->input == TOP_CONFIRM) {
     watch_add(&text, "type yes to break ");
     watch_add_safe(&text, s->chosen, s->chosen_size);
-    if (text.used > p->columns / 2) {              /* keep room for the answer */
-      text.used = p->columns / 2;
-      while (text.used > 0 && ((unsigned char)text.bytes[text.used] & 0xc0) == 0x80)
-        text.used--;
+    if (watch_width(text.bytes, text.used, p->cells) > p->columns / 2) {
+      /* Keeps room for the answer. */
+      text.used = watch_cut(text.bytes, text.used, p->columns / 2, p->cells);
       watch_add(&text, "~");
     }
   } else {
@@ -240,6 +235,7 @@ static void draw_names(const page *p, top_screen *s, size_t line, size_t room, s
   if (room > 1 && rows != NULL)
     top_table_draw(&(top_table){ .reading = p->reading, .rows = rows + s->first, .count = shown,
                                  .now_ms = p->now_ms, .line = line, .columns = p->columns,
+                                 .cells = p->cells,
                                  .chosen = chosen == TOP_NONE ? TOP_NONE : chosen - s->first },
                    p->put, p->data);
   free(rows);
@@ -279,7 +275,8 @@ void top_screen_draw(top_screen *s, const top_reading *r, const char *about, int
                      size_t lines, size_t columns, top_put put, void *data)
 {
   page p = { .reading = r, .now_ms = s->paused_ms != 0 ? s->paused_ms : now_ms,
-             .clock_ms = now_ms, .lines = lines, .columns = columns, .put = put, .data = data };
+             .clock_ms = now_ms, .lines = lines, .columns = columns, .cells = s->cells,
+             .put = put, .data = data };
   bool has_note = lines >= 5, has_keys = lines >= 4 || s->input != TOP_KEYS;
   size_t line = has_note ? 2 : 1, below = line + has_keys, count = 0;
   size_t room = lines > below ? lines - below : 0;

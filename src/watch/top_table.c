@@ -198,15 +198,6 @@ static enum top_style style_of(enum column c, const watch_row *r, int64_t now_ms
 
 /* ---- widths ---- */
 
-static size_t characters(const char *text, size_t size)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < size; i++)
-    count += ((unsigned char)text[i] & 0xc0) != 0x80;
-  return count;
-}
-
 static void measure(const top_table *t, size_t ret_widths[COLUMN_COUNT])
 {
   watch_text text = { 0 };
@@ -219,7 +210,7 @@ static void measure(const top_table *t, size_t ret_widths[COLUMN_COUNT])
 
       text.used = 0;
       add_cell(&text, c, t, t->rows[i]);
-      one = characters(text.bytes, text.used);
+      one = watch_width(text.bytes, text.used, t->cells);
       width = one > width ? one : width;
     }
     ret_widths[c] = c >= COLUMN_RATE && !has_rates(t->reading) ? 0 : width;
@@ -264,24 +255,13 @@ static void fit(size_t widths[COLUMN_COUNT], size_t room)
 
 /* ---- lines ---- */
 
-/* The bytes of the first `count` characters. */
-static size_t cut(const char *text, size_t size, size_t count)
+static void put_text(const top_table *t, top_cell *cell, enum column c, watch_text *text,
+                     top_put put, void *data)
 {
-  size_t at = 0;
-
-  for (; at < size; at++) {
-    if (((unsigned char)text[at] & 0xc0) != 0x80 && count-- == 0)
-      break;
-  }
-  return at;
-}
-
-static void put_text(top_cell *cell, enum column c, watch_text *text, top_put put, void *data)
-{
-  size_t width = characters(text->bytes, text->used), column = cell->column;
+  size_t width = watch_width(text->bytes, text->used, t->cells), column = cell->column;
 
   if (width > cell->width) {
-    text->used = cut(text->bytes, text->used, cell->width - 1);
+    text->used = watch_cut(text->bytes, text->used, cell->width - 1, t->cells);
     watch_add(text, "%c", '~');
   } else if (columns[c].is_right) {
     cell->column += cell->width - width;
@@ -322,7 +302,7 @@ void top_table_draw(const top_table *t, top_put put, void *data)
       else
         add_cell(&text, c, t, r);
       cell.style = r == NULL ? TOP_HEAD : style_of(c, r, t->now_ms);
-      put_text(&cell, c, &text, put, data);
+      put_text(t, &cell, c, &text, put, data);
       column += widths[c] + SPACE;
     }
   }

@@ -106,6 +106,14 @@ void watch_text_free(watch_text *t);
  * control, a direction mark or one without width, with which two names would look the same. */
 size_t watch_character(const char *text, size_t left);
 
+/* The cells of a terminal that the UTF-8 character of `size` bytes takes: what libc knows of it
+ * needs a locale, so the caller has this function. NULL: one each. */
+typedef size_t watch_cells(const char *character, size_t size);
+
+/* The cells of a text, and the bytes at its begin that take at most `most` cells. */
+size_t watch_width(const char *text, size_t size, watch_cells *cells);
+size_t watch_cut(const char *text, size_t size, size_t most, watch_cells *cells);
+
 /* `name` as printable UTF-8 for a label: controls, direction marks and bytes that are no UTF-8
  * become \xHH. */
 void watch_add_safe(watch_text *t, const char *name, size_t size);

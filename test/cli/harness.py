@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import traceback
+import unicodedata
 
 DIBS = os.environ.get('DIBS', 'dibs')
 PATIENCE = 20.0
@@ -471,6 +472,14 @@ class Terminal:
             os.waitpid(self.pid, 0)
             os.close(self.fd)
             self.pid = 0
+
+
+WIDE_NAME = '\u652f\u6255\u3044\u51e6\u7406:\u6771\u4eac\u652f\u5e97:\u591c\u9593\u30d0\u30c3\u30c1'
+
+
+def cells(text):
+    """The columns of a terminal that `text` takes."""
+    return sum(2 if unicodedata.east_asian_width(c) in 'WF' else 1 for c in text)
 
 
 def promise_kept(is_kept, *words):

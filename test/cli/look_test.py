@@ -211,6 +211,23 @@ def long_names_are_cut_on_a_terminal_only():
     end_holder(first)
 
 
+def wide_characters_stand_in_their_columns():
+    names = [WIDE_NAME, WIDE_NAME[0] * 80, 'narrow']
+    held = [holder(name) for name in names]
+    lines = dibs('status').out.splitlines()
+    terminal = Terminal('sh', '-c', 'stty cols 110; "$DIBS" status; echo do\\ne')
+    cut = terminal.expect('done').splitlines()
+    terminal.end()
+    for table in (lines, cut):
+        found = [re.search('  (KIND|lock)  ', line) for line in table]
+        places = [cells(line[:at.start()]) for line, at in zip(table, found) if at]
+        equal((set(places), len(places)), ({places[0]}, 4), table)
+    equal(len([line for line in cut if WIDE_NAME[0] + '...' in line]), 1, cut)
+    assert max(map(cells, cut)) <= 110, cut
+    for process in held:
+        end_holder(process)
+
+
 def status_json_is_one_object_a_line():
     held = [holder('many:%d' % n) for n in range(3)]
     rows = [json.loads(line) for line in

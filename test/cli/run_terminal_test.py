@@ -357,6 +357,29 @@ def two_shells_and_the_waiting_line():
         shell.end()
 
 
+def the_waiting_line_of_wide_characters_does_not_wrap():
+    held = holder(WIDE_NAME)
+    terminal = Terminal('sh', '-c', 'stty cols 50; exec "$DIBS" run "$0" -- true', WIDE_NAME)
+    seen = ''.join(terminal.expect('gives up') + 'gives up' for _ in range(3))
+    lines = re.split(r'[\r\n]+|\x1b\[\d*[AJ]', seen)
+    equal(len([line for line in lines if line.startswith('dibs: waiting for ' + WIDE_NAME)]), 3)
+    equal([line for line in lines if cells(line) > 49], [])
+    terminal.type('\003')
+    equal(terminal.end(), -2)
+    end_holder(held)
+
+
+def a_terminal_that_cannot_erase_gets_plain_lines():
+    held = holder('line:dumb')
+    for kind in ('dumb', ''):
+        terminal = Terminal(DIBS, 'run', 'line:dumb', '--', 'true', env={'TERM': kind})
+        terminal.expect('waiting for line:dumb')
+        terminal.type('\003')
+        equal(terminal.end(), -2)
+        equal('\x1b' in terminal.seen, False)
+    end_holder(held)
+
+
 def the_waiting_line_tells_of_all_kinds():
     job = start('run', '-j', '2', '--take', '2', 'line:sem', '--', 'cat', stdin=-1)
     reader = start('run', '-s', 'line:rw', '--', 'cat', stdin=-1)

@@ -70,6 +70,15 @@ def no_byte_of_a_name_reaches_the_terminal():
     dibs('release', token)
 
 
+def wide_characters_stand_in_their_columns():
+    tokens = [dibs('acquire', '--no-renew', name).out.strip() for name in (WIDE_NAME, 'wide:no')]
+    lines = _lines(dibs('top'))[1:]
+    places = [cells(line[:re.search('KIND|lock ', line).start()]) for line in lines]
+    equal(places, [cells(WIDE_NAME) + 2] * 3, lines)
+    for token in tokens:
+        dibs('release', token)
+
+
 def a_limit_says_how_many_are_not_shown():
     tokens = [dibs('acquire', '--no-renew', 'many:%d' % i).out.strip() for i in range(5)]
     done = dibs('top', '--limit', '2', 'many:*')
@@ -133,10 +142,46 @@ def a_recording_without_a_screen_goes_on_until_a_signal():
         equal(shown.code, 0, shown)
         contains(shown.out, 'rec:two  lock')
         when = re.search(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d', shown.out)[0]
-        contains(dibs('top', '--replay', path, '--at', '2020-01-01').out, 'rec:one  lock')
-        contains(dibs('top', '--replay', path, '--at', '23:59:59').out, 'rec:two  lock')
         contains(dibs('top', '--replay', path, '--at', when).out, when)
         end_holder(late)
+
+
+def _at(path, time):
+    return dibs('top', '--replay', path, '--at', time, env={'TZ': 'UTC0'})
+
+
+def a_recording_is_shown_from_a_time_on():
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'r')
+        dibs('top', '--once', '--record', path)
+        reading = json.loads(read(path))
+        with open(path, 'w') as f:
+            for time in ('29T18:00:00', '30T03:12:00', '30T03:12:30', '30T04:00:00'):
+                f.write(json.dumps(dict(reading, time='2026-11-%s.000Z' % time)) + '\n')
+        for time, first in (('03:12', '30 03:12:00'), ('3:12', '30 03:12:00'),
+                            ('3:12:01', '30 03:12:30'), ('03:13', '30 04:00:00'),
+                            ('2026-11-30', '30 03:12:00'), ('2020-02-29', '29 18:00:00'),
+                            ('2026-11-30 3:12', '30 03:12:00'), ('2026-11-30T03:12', '30 03:12:00'),
+                            ('2026-11-30T3:12:30', '30 03:12:30')):
+            done = _at(path, time)
+            equal((done.code, done.err), (0, ''), (time, done))
+            assert done.out.splitlines()[0].endswith('  2026-11-' + first), (time, done)
+        for time in ('9:00', '04:00:01', '2026-12-01', '2026-11-30T23:59'):
+            done = _at(path, time)
+            equal((done.code, done.err), (0, 'dibs: the recording ends before %s: this is its last '
+                                             'reading\n' % time), done)
+            contains(done.out, '2026-11-30 04:00:00')
+
+
+def what_is_no_time_is_refused():
+    for time in ('', 'noon', '25:00', '24:00', '12:60', '12:00:60', '3:1', '003:12', '3', '3:12 ',
+                 ' 3:12', '-3:12', '3:12:', '03.12', '2026-02-30', '2026-13-01', '2026-00-10',
+                 '2026-11-00', '26-11-30 3:12', '2026-11-30 ', '2026-11-30T', '2026-11-30  3:12',
+                 '2026-11-30 25:00', '2026-1-1', '2026-11-30 03:12Z', 'no\nn'):
+        done = _at('/nowhere', time)
+        equal((done.code, done.out), (64, ''), (time, done))
+        contains(done.err, 'dibs: --at: "%s" is not HH:MM, HH:MM:SS or YYYY-MM-DD HH:MM\n'
+                 % time.replace('\n', '\\x0a'))
 
 
 def an_outage_is_recorded():

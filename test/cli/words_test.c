@@ -175,6 +175,26 @@ TEST(shown_text_is_cut_between_characters)
   assert_int_equal(printable_cut("ab", 3), 2);
 }
 
+TEST(text_is_measured_in_cells_of_a_terminal)
+{
+  static const char *const wide[] = { "\xe6\x94\xaf\xe6\x89\x95", "\xed\x95\x9c\xea\xb8\x80",
+                                      "\xf0\x9f\x94\x92\xef\xbc\x81" };
+
+  for (size_t i = 0; i < 3; i++) {
+    size_t first = i == 2 ? 4 : 3;
+
+    assert_int_equal(printable_width(wide[i]), 4);
+    assert_int_equal(printable_cut(wide[i], 4), strlen(wide[i]));
+    assert_int_equal(printable_cut(wide[i], 3), first);
+    assert_int_equal(printable_cut(wide[i], 2), first);
+    assert_int_equal(printable_cut(wide[i], 1), 0);
+  }
+  assert_int_equal(printable_width("\xe2\x82\xac\xef\xbd\xb6\xe1\x82\xa0"), 3);  /* narrow ones */
+  assert_int_equal(printable_width("\xe2\x9d\xa4\xef\xb8\x8f"), 2);              /* a red heart */
+  assert_int_equal(printable_width("\xf3\xa0\xbf\xbf"), 2);                        /* none yet */
+  assert_int_equal(MB_CUR_MAX, 1);                 /* the locale is as it was */
+}
+
 TEST(the_nearest_word_is_suggested_and_no_far_one)
 {
   static const char *const words[] = { "run", "release", "status" };

@@ -395,6 +395,49 @@ TEST(a_recording_is_stepped_through_and_breaks_nothing)
   assert_int_equal(type('q'), TOP_ENDS);
 }
 
+static size_t two(const char *character, size_t size)
+{
+  (void)character;
+  return size > 1 ? 2 : 1;
+}
+
+static size_t last_width, last_size;
+
+static void keep_keys(const top_cell *cell, void *data)
+{
+  (void)data;
+  assert_true(cell->size == 0 || watch_width(cell->text, cell->size, two) <= cell->width);
+  if (cell->line == 9) {
+    last_width = cell->width;
+    last_size = cell->size;
+  }
+}
+
+TEST(wide_characters_fit_the_line)
+{
+  top_screen s = { .cells = two, .input = TOP_FILTER, .shows_free = true };
+  top_reading r = { .at_ms = NOW, .is_up = true };
+
+  for (size_t i = 0; i < 10; i++)
+    memcpy(s.typed + 3 * i, "\xe6\x94\xaf", 4);
+  watch_walk_begin(&r.table);
+  assert_true(watch_walk_name(&r.table, s.typed, 30));
+  watch_walk_end(&r.table);
+  top_screen_draw(&s, &r, NULL, NOW, 10, 20, keep_keys, NULL);
+  assert_int_equal(last_width, 20);
+  assert_int_equal(last_size, strlen("filter: ") + 6 * 3);
+  top_screen_draw(&s, &r, NULL, NOW, 10, 19, keep_keys, NULL);
+  assert_int_equal(last_width, 18);
+  s.input = TOP_KEYS;
+  top_screen_draw(&s, &r, NULL, NOW, 10, 60, keep_keys, NULL);
+  assert_int_equal(s.chosen_size, 30);
+  s.input = TOP_CONFIRM;
+  s.typed[0] = 0;
+  top_screen_draw(&s, &r, NULL, NOW, 10, 60, keep_keys, NULL);
+  assert_int_equal(last_width, strlen("type yes to break ") + 2 * 6 + strlen("~: _"));
+  watch_free(&r.table);
+}
+
 TEST(a_screen_of_any_size_is_drawn)
 {
   static const int keys[] = { 'b', TOP_KEY_ESCAPE, '/', TOP_KEY_ESCAPE, '?', 'q', TOP_KEY_ENTER,

@@ -19,6 +19,20 @@
 static char screen[LINES][WIDTH + 1];
 static enum top_style styles[LINES][WIDTH];
 static size_t width_seen;
+static watch_cells *cells;
+
+static size_t two_beyond_ascii(const char *character, size_t size)
+{
+  (void)character;
+  return size > 1 ? 2 : 1;
+}
+
+static void put_character(const top_cell *cell, size_t at, char c)
+{
+  assert_true(at < WIDTH);
+  screen[cell->line][at] = c;
+  styles[cell->line][at] = cell->style;
+}
 
 static void put(const top_cell *cell, void *data)
 {
@@ -27,12 +41,12 @@ static void put(const top_cell *cell, void *data)
   (void)data;
   assert_true(cell->line < LINES);
   for (size_t i = 0; i < cell->size; i++) {
-    assert_true(at < WIDTH);
     assert_true((unsigned char)cell->text[i] >= ' ');
     if (((unsigned char)cell->text[i] & 0xc0) == 0x80)
-      continue;                                    /* one '?' for a character */
-    screen[cell->line][at] = (unsigned char)cell->text[i] < 0x80 ? cell->text[i] : '?';
-    styles[cell->line][at++] = cell->style;
+      continue;                                    /* a '?' for each cell of a character */
+    put_character(cell, at++, (unsigned char)cell->text[i] < 0x80 ? cell->text[i] : '?');
+    if (cells != NULL && (unsigned char)cell->text[i] >= 0x80)
+      put_character(cell, at++, '?');
   }
   assert_true(at - cell->column <= cell->width);
   width_seen = at > width_seen ? at : width_seen;
@@ -49,7 +63,7 @@ static void draw(const top_reading *r, size_t columns)
   }
   width_seen = 0;
   top_table_draw(&(top_table){ .reading = r, .rows = rows, .count = count, .now_ms = NOW,
-                               .columns = columns, .chosen = TOP_NONE },
+                               .columns = columns, .chosen = TOP_NONE, .cells = cells },
                  put, NULL);
 }
 
@@ -211,7 +225,7 @@ TEST(names_of_any_bytes_are_printable)
   watch_free(&r.table);
 }
 
-TEST(wide_characters_count_once)
+TEST(characters_count_as_the_cells_that_they_take)
 {
   top_reading r = { .at_ms = NOW, .class_of = class_of };
 
@@ -220,6 +234,14 @@ TEST(wide_characters_count_once)
   watch_walk_end(&r.table);
   draw(&r, 18);
   assert_string_equal(line(1), "gr??e:???:1~     0");
+  cells = two_beyond_ascii;
+  draw(&r, 18);
+  assert_string_equal(line(1), "gr????e:??~      0");
+  draw(&r, 0);
+  assert_memory_equal(screen[1], "gr????e:??????:1234567890  lock  ", 33);
+  for (size_t columns = 1; columns < 80; columns++)
+    draw(&r, columns);                             /* put() checks each cell */
+  cells = NULL;
   watch_free(&r.table);
 }
 
