@@ -33,7 +33,8 @@ typedef struct dibs_target {
   uint32_t units;              /* PERMITS: how many, at once; 0: 1; at most DIBS_PERMITS_MAX, or
                                   DIBS_UNITS_ALL_FREE */
   uint32_t limit;              /* PERMITS: the number of permits of the semaphore: set if it has
-                                  none, otherwise it must be this one. 0: as it was set */
+                                  none, otherwise it must be this one when the request
+                                  comes, not later while it waits. 0: as it was set */
   uint32_t reserved;           /* 0 */
   const dibs_bytes *names;     /* 1 .. 512 bytes each, any bytes */
   size_t name_count;           /* 1; LOCK: 1 .. DIBS_MANY_MAX */

@@ -33,7 +33,8 @@ typedef struct dibs_barrier_info {
  * `parties`   1 .. 10000; all parties must use the same number.
  * `ret_info`  may be NULL; written on DIBS_OK and DIBS_BROKEN. Its `size` must be set.
  * Returns  DIBS_OK; DIBS_BROKEN; DIBS_TIMED_OUT, DIBS_CANCELLED (the barrier is broken
- *          for the others now; if all had just arrived, it is DIBS_OK instead);
+ *          for the others now; if all had just arrived, it is DIBS_OK instead; one whose
+ *          canceller was used before the call has not arrived, and breaks nothing);
  *          DIBS_ERR_ARGUMENT (parties differ from those of the barrier in use);
  *          DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms, or no reply within wait_ms:
  *          it has not arrived), DIBS_UNKNOWN (the reply

@@ -187,7 +187,8 @@ typedef void (*dibs_event_callback)(const dibs_event *event, void *data);
 /* Frees the data of a callback. Runs exactly once for each call of the library that was given
  * it, also if that call fails, as soon as the callback cannot run any more; on the thread
  * dibs-callback, in dibs_process(), or in the call that ends the last use, before that returns.
- * May call what the callback may. A child made by fork() has a copy of the data: dibs_close()
+ * May call what the callback may, and no more, also in that call, where the library does not
+ * refuse it. A child made by fork() has a copy of the data: dibs_close()
  * there runs it for that copy, unless a thread of the parent freed it at that moment or was
  * inside the library for long (then the child frees nothing of the client). Since 0.5 */
 typedef void (*dibs_free_callback)(void *data);
@@ -248,7 +249,8 @@ typedef struct dibs_options {
   const char *registry;         /* SPRING: the registryKey of the Spring side, 1 to 64 bytes;
                                    copied. Others: NULL. Since 0.5 */
   int32_t names_max;            /* how many names it keeps in memory at once: held, waited for,
-                                   lingering, or released and not confirmed. One more is
+                                   lingering, or released and not confirmed; names of one server
+                                   or slot that are taken as one count as one. One more is
                                    DIBS_ERR_LIMIT, unless one lingers and can be released
                                    for it. 0: no limit; else 1 or more.
                                    names.h. Since 0.5 */

@@ -364,8 +364,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
 /* Releases the lease of `token`. If the hold that it was read from is still in use, in any client,
  * it is lost: it learns that as from dibs_break(). Metrics and history count it as released.
  * Returns DIBS_OK also if the lease had expired but no other client had the name
- * since, and when it is repeated; DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the
- * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token),
+ * since, and, but for read/write locks and permits, when it is repeated; DIBS_TAKEN (another
+ * lease holds the name now), DIBS_LOST (the name is free, and another client may have had it);
+ * DIBS_ERR_ARGUMENT (not a token),
  * DIBS_ERR_UNSUPPORTED (as for dibs_token_renew()), the server's faults; DIBS_UNKNOWN (no reply in
  * time: repeat it; or a reply was lost, and the lease was gone when the library sent the request
  * again: the first one released it, or it had ended before). After DIBS_UNKNOWN the DIBS_TAKEN or

@@ -32,7 +32,7 @@ typedef enum dibs_name_state {
 
 /* One lease of this client, or one request. A name that is shared (readers, permits) or
  * queued for (DIBS_LOCK_FAIR) is listed once for each lease and queue entry of this
- * client; names taken as one are listed separately. */
+ * client; names taken as one are listed separately, and count once for names_max. */
 typedef struct dibs_name_view {
   size_t size;
   const char *name;        /* zero-terminated */

@@ -32,7 +32,8 @@ extern "C" {
 /* Turns a write hold into a read hold, with no other writer in between; readers that
  * wait after it are granted. The lease and its fence stay. At once for this client; the
  * server learns it by one script in the background. Releasing a write hold while the same
- * owner still reads has the same effect. DIBS_OK also for a read hold.
+ * owner still reads has the same effect for others; the fence that is left is a reader's.
+ * DIBS_OK also for a read hold.
  * Returns  DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE, DIBS_ERR_FORKED,
  *          DIBS_ERR_ARGUMENT (not a hold of a read/write lock; nested write holds),
  *          DIBS_ERR_UNSUPPORTED (dialect redisson: more than 30 s of a fixed lease are left).
