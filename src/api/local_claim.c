@@ -148,8 +148,11 @@ void local_claim_lose(claim *cl, const char *message)
   effect e = { .status = DIBS_LOST, .text = message };
   char words[512];
   text shown = text_over(words, sizeof(words));
+  const char *name;
+  size_t size;
 
-  text_add_quoted(&shown, cl->name, cl->name_size);
+  if (claim_name(cl, 0, &name, &size))
+    text_add_quoted(&shown, name, size);
   text_format(&shown, ": %s", message);
   cl->client->local->lost += cl->local->state == LOCAL_HELD;
   claim_lost(cl, &e);

@@ -24,6 +24,7 @@ typedef struct top_arguments {
   uint32_t limit;
   int32_t every_ms;
   const char *record, *replay, *at;
+  char when[TOP_TIME_SIZE];          /* `at`, as readings have it */
 } top_arguments;
 
 #define ORDER_CHOICE(order, word) { #word, order },
@@ -197,15 +198,6 @@ static int top_serve(const top_arguments *a, top_live *live)
   return code;
 }
 
-/* Finds the reading of --at. false: the recording ends before, and it is the last. */
-static bool find_start(const top_arguments *a, top_live *live, size_t last)
-{
-  char when[TOP_TIME_SIZE];
-
-  return a->at == NULL || !top_time_read(a->at, when) ||
-         top_replay_find(live->replay, when, last, &live->replay_from);
-}
-
 /* Without a screen: one reading, the last unless a time was given. */
 static int top_show_recording(const top_arguments *a, top_live *live)
 {
@@ -219,7 +211,7 @@ static int top_show_recording(const top_arguments *a, top_live *live)
   if (code != 0)
     return code;
   last = top_replay_count(live->replay) - 1;
-  is_found = find_start(a, live, last);
+  is_found = at == NULL || top_replay_find(live->replay, a->when, last, &live->replay_from);
   has_screen = open_screen(live);
   if (!is_found)                                   /* the screen shows messages, too */
     say_softly(TOP_LATE_WORDS, at);
@@ -262,14 +254,14 @@ static int top_run(void *data)
 
 static int top_check(void *data)
 {
-  const top_arguments *a = data;
-  char when[TOP_TIME_SIZE], shown[200];
+  top_arguments *a = data;
+  char shown[200];
 
   if (a->replay != NULL && a->line.operand_count > 0)
     return say_usage("top", "--replay shows the names that were recorded: PATTERN is for a server");
   if (a->at != NULL && a->replay == NULL)
     return say_usage("top", "--at is a time in a recording: give --replay");
-  if (a->at != NULL && !top_time_read(a->at, when))
+  if (a->at != NULL && !top_time_read(a->at, a->when))
     return say_usage("top", "--at: \"%s\" is not " TOP_TIME_WORDS,
                      printable(a->at, shown, sizeof(shown)));
   return 0;

@@ -121,6 +121,9 @@ static bool news_effect(engine *e, effect *ret)
 
 static bool any_effect(engine *e, effect *ret)
 {
+  /* A loss is news, too: of many at once none must be dropped. */
+  if (e->news_count == NEWS_MAX)
+    return news_effect(e, ret);
   return connection_effect(e, ret) || lock_effect(e, ret) || asks_next_effect(e, ret) ||
          observe_next_effect(e, ret) || news_effect(e, ret);
 }

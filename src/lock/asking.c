@@ -161,14 +161,14 @@ static instant usual_poll(lease *l, const acquire_answer *a, instant now)
    * lives. */
   if (a->rank <= 1 || l->kind == LEASE_SET || lease_only_polls(l)) {
     span often = ask_poll_span(t, ttl);
-    instant at;
+    instant at, free_at = free_from(l, a, now);
 
     often = random_span(&t->random, (span){ often.ns * 8 / 10 }, often);
     at = instant_add(now, often);
     if (left.ns > 0)
       at = instant_min(at, instant_add(now, (span){ left.ns + SPAN_MS(2).ns }));
-    if (free_from(l, a, now).ns != 0)
-      at = instant_min(at, free_from(l, a, now));
+    if (free_at.ns != 0)
+      at = instant_min(at, free_at);
     if (instant_before(now, watch_end(l)))
       at = instant_min(at, instant_add(watch_end(l), SPAN_MS(1)));
     return at;

@@ -17,13 +17,21 @@
 #define LOCAL_FENCES ((uint64_t)1 << 40)
 
 static struct live_events events;
+static char lost_text[512];              /* of the last DIBS_EVENT_LOST; before its count */
+
+static void with_lost_text(const dibs_event *event, void *data)
+{
+  if (event->kind == DIBS_EVENT_LOST)
+    (void)snprintf(lost_text, sizeof(lost_text), "%s", event->text);
+  live_on_event(event, data);
+}
 
 static dibs_client *open_local(uint32_t flags)
 {
   dibs_options o = local_options();
 
   o.flags |= flags;
-  o.on_event = live_on_event;
+  o.on_event = with_lost_text;
   o.on_event_data = &events;
   return live_open_with(test_server_url(live_server), &o);
 }
@@ -323,6 +331,7 @@ TEST(a_hold_is_lost_when_a_server_answers)
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(atomic_load(&loss.why), DIBS_LOST);
   assert_true(live_until(LIVE_LONG_MS, was_lost_once, &events));
+  assert_non_null(strstr(lost_text, "\"x\": a server answers again"));
   has_counts(2, 0, 1, 1);
   assert_int_equal(poll(&watched, 1, LIVE_LONG_MS), 1);
   assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);

@@ -149,6 +149,22 @@ TEST(readers_and_sets_say_it_too)
   peer_free(p);
 }
 
+TEST(of_holds_that_are_lost_at_once_each_has_its_event)
+{
+  static const char *const inner[] = { "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l" };
+  const size_t count = sizeof(inner) / sizeof(inner[0]);
+  struct peer *p = peer_held((struct wish){ .ttl_ms = TTL, .owner = "me" });
+
+  for (size_t i = 0; i < count; i++)
+    peer_lock(p, inner[i], (struct wish){ .ttl_ms = TTL, .owner = "me" });
+  peer_advance_to_command(p);
+  peer_expect(p, "renew*");
+  while (peer_events(p, DIBS_EVENT_LOST) == 0)
+    peer_advance_ms(p, 10);
+  assert_int_equal(peer_events(p, DIBS_EVENT_LOST), count + 1);
+  peer_free(p);
+}
+
 TEST(the_words_of_renewals_are_not_those_of_the_release)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = TTL });
