@@ -161,6 +161,7 @@ static dibs_target target_of(const wish *w, dibs_bytes *names)
   } else if (w->mode == 'p') {
     t.kind = DIBS_TARGET_PERMITS;
     t.units = w->units == 0 ? DIBS_UNITS_ALL_FREE : w->units;
+    t.limit = w->limit;
   } else if (w->is_set) {
     t.name_count = names_of(w, names);
   } else if (w->is_election) {
@@ -240,9 +241,12 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
   grip *g = grip_new(t);
   wish asked = *w;
   dibs_hold *hold = NULL;
+  int64_t begun = trial_now(t);
   dibs_status status;
   call *c;
 
+  if (w->limit != 0)
+    t->limits_named |= 1u << w->limit;
   if (g == NULL) {
     *ret_status = DIBS_ERR_NO_MEMORY;
     return NULL;
@@ -272,6 +276,8 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
   else
     status = ask_now(a, &asked, &hold);
   *ret_status = call_end(a, c, w->action, status);
+  if (w->limit != 0)
+    oracle_limited(t, w->limit, w->units, begun, status);
   if (status != DIBS_OK) {
     logged_failed(&g->logged, history_now(t), status);
     grip_free(t, g);

@@ -128,4 +128,5 @@ void plan_draw(plan *p, uint64_t seed, kinds asked)
     plan_redisson(p, asked);
   else
     p->has_publisher = random_below(&r, 3) == 0;
+  p->has_limits = random_below(&r, 3) == 0;
 }

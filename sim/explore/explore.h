@@ -84,6 +84,7 @@ typedef struct plan {
   int32_t command_timeout_ms, connect_timeout_ms, local_handovers_max;
   uint32_t client_flags;
   uint32_t permits;
+  bool has_limits;                    /* some asks for permits name their number */
   bool is_redisson;
   redisson_kind redisson_kinds[MUTEXES];   /* one name is of one kind */
   int peers;                          /* Java programs that use the same locks */
@@ -155,6 +156,7 @@ typedef struct truth {
   truth_kind kind;
   bool is_fat;
   uint64_t last_token, used, limit;
+  int64_t limit_since;                /* true time: the limit was another one before */
   /* The last grant or cancelled ask, while nobody has it; "": none. */
   char memory_client[34];
   uint64_t memory_ask;
@@ -266,6 +268,7 @@ typedef struct trial {
   char latch_zero[48];                /* the latch's mark of its last zero, as answered */
   int64_t latch_open_at;              /* the last moment at which nothing was to be counted */
   bool is_latch_armed;
+  unsigned limits_named;              /* bits: numbers of permits that any call named */
   register_state written, added;
   meeting_state meeting;
   char peer_clients[PEERS_MAX][23];   /* as the id of a client of ours */
@@ -356,6 +359,9 @@ void oracle_history(trial *t);        /* S1, S2, S4, S7 of all that was believed
 /* What a release or a renewal by token says that the lease `token` has become. */
 /* `begun`: when the call began whose status it is. */
 void oracle_gone(trial *t, unsigned names, uint64_t token, int64_t begun, dibs_status status);
+/* What an ask for `units` permits of `limit` was answered; `begun`: when its call began. */
+void oracle_limited(trial *t, uint32_t limit, uint32_t units, int64_t begun,
+                    dibs_status status);
 void oracle_server(trial *t, int name, const truth *before);   /* after a change */
 /* What comes late, or stays for nobody: I5, S10, L9 beside mild faults. */
 void oracle_late(trial *t, int name, const truth *before);
@@ -384,6 +390,7 @@ typedef struct wish {
   unsigned names;
   char mode;
   uint32_t units;                     /* permits; 0: drain */
+  uint32_t limit;                     /* the number of permits that it names; 0: none */
   bool is_try, is_async, is_set, is_election, is_inner;
   dibs_lock_options options;
 } wish;
@@ -443,7 +450,7 @@ typedef enum point {
   X(GRANT_LOCAL) X(RELEASED_LATE) X(LOST_TOLD) X(LOST_ORPHAN) \
   X(LOST_REVOKED) X(LOST_BY_TIME) X(EXPIRED) X(BELIEF_RENEWED) X(QUEUE_OF_TWO) \
   X(QUEUE_OF_FOUR) X(TOMBSTONE) X(HANDED_OVER) X(READERS_TOGETHER) \
-  X(PERMITS_TOGETHER) X(DOUBTED_LEASE) \
+  X(PERMITS_TOGETHER) X(LIMIT_GRANTED) X(LIMIT_REFUSED) X(DOUBTED_LEASE) \
   X(REVIVED_BY_FAILOVER) X(LEASE_DATA_LOST) \
   X(WAITER_LEFT) X(KILLED_HOLDER) X(KILLED_WAITER) \
   X(RESTARTED) X(RENEWAL_SEEN) X(SET_HELD) X(DOWNGRADE_SEEN) \

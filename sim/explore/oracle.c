@@ -156,6 +156,29 @@ void oracle_granted(trial *t, grip *g)
   g->end_at = trial_now(t) + true_span(t, g, left);
 }
 
+/* The number that an ask names is set if there is none, and must be the semaphore's when the ask
+ * comes: decided where that number stayed the same for the whole call. */
+void oracle_limited(trial *t, uint32_t limit, uint32_t units, int64_t begun,
+                    dibs_status status)
+{
+  const truth *x = &t->truths[NAME_SEM];
+
+  if (status == DIBS_ERR_NOT_SET)
+    flaw(t, "an ask for permits of %u answers that no number is set", limit);
+  if (x->limit_since > begun)
+    return;
+  if ((x->limit == limit || x->limit == 0) && units <= limit && status == DIBS_ERR_ARGUMENT)
+    flaw(t, "an ask for permits of %u is refused, and their number is %llu", limit,
+         (unsigned long long)x->limit);
+  if (x->limit != limit && status == DIBS_OK)
+    flaw(t, "an ask for permits of %u is granted, and their number is %llu", limit,
+         (unsigned long long)x->limit);
+  if (x->limit != limit && status == DIBS_ERR_ARGUMENT && units <= x->limit)
+    cover(POINT_LIMIT_REFUSED);
+  if (x->limit == limit && status == DIBS_OK)
+    cover(POINT_LIMIT_GRANTED);
+}
+
 /* ---- what became of a lease ---- */
 
 /* S13. DIBS_EXPIRED promises that no other client had the name before the server answered. */

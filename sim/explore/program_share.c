@@ -5,17 +5,14 @@
 static void set_permits(actor *a, action what, bool only_if_absent)
 {
   trial *t = a->trial;
-  uint32_t permits = t->plan->permits;
+  uint32_t permits = only_if_absent ? t->plan->permits
+                                    : 1 + (uint32_t)below(a, t->plan->permits + 1);
   call *c = call_begin(a, "semaphore_set", question_limit_ms(t));
-  dibs_status status;
 
-  if (only_if_absent)
-    status = dibs_semaphore_set(a->life->client, dibs_text(name_texts[NAME_SEM]), permits,
-                                DIBS_SEMAPHORE_IF_ABSENT, NULL);
-  else
-    status = dibs_semaphore_set(a->life->client, dibs_text(name_texts[NAME_SEM]),
-                                1 + (uint32_t)below(a, permits + 1), 0, NULL);
-  (void)call_end(a, c, what, status);
+  t->limits_named |= 1u << permits;
+  (void)call_end(a, c, what,
+                 dibs_semaphore_set(a->life->client, dibs_text(name_texts[NAME_SEM]), permits,
+                                    only_if_absent ? DIBS_SEMAPHORE_IF_ABSENT : 0, NULL));
 }
 
 static void read_again(actor *a, const wish *outer, grip *g)
@@ -73,6 +70,8 @@ static wish wish_of(actor *a, action what)
     w.options.wait_ms = 1 + (int32_t)below(a, p->wait_ms);
   if (of_permits)
     w.units = what == ACT_DRAIN ? 0 : 1 + (uint32_t)below(a, p->permits);
+  if (of_permits && p->has_limits && chance(a, 60))
+    w.limit = chance(a, 50) ? p->permits : 1 + (uint32_t)below(a, p->permits + 1);
   if (chance(a, 6))
     w.options.flags = DIBS_LOCK_FIXED;
   w.is_async = !w.is_try && w.options.wait_ms == DIBS_FOREVER &&

@@ -448,6 +448,8 @@ void truth_read(trial *t)
     /* Not the leases: they are many, and stay where they are. */
     memcpy(&before, x, offsetof(truth, leases));
     name_read(t, name);
+    if (x->limit != before.limit)
+      x->limit_since = trial_now(t);
     note_gone(t, name, &before);
     oracle_server(t, name, &before);
   }
