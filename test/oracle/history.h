@@ -87,7 +87,7 @@ struct record {
   uint8_t op, phase, mode;
   uint8_t server;      /* which server or proxy this worker talks to */
   uint8_t flags;       /* FLAG_* */
-  uint8_t spare[7];
+  uint8_t spare[13];   /* 96 bytes also where 8 of them may lie at any multiple of 4 */
 };
 
 enum {
