@@ -186,7 +186,7 @@ static void publisher_main(void *data)
   while (!p->trial->is_ending && p->trial->flaw[0] == 0) {
     int name = (int)pick(p, NAMES);
     size_t known = p->message_count < KEPT ? p->message_count : KEPT;
-    size_t which = known > 0 ? pick(p, known) : 0;
+    size_t which = known > 0 ? (size_t)pick(p, known) : 0;
 
     overhear_proofs(p, name);
     overhear_message(p, name);

@@ -86,7 +86,7 @@ static void learn_lease(struct run *r)
 /* Mostly the newest, sometimes one of the past. */
 static bool some_lease(struct run *r, lease_id *ret_lease)
 {
-  size_t back = below(r, 3) > 0 ? 0 : below(r, 5);
+  size_t back = below(r, 3) > 0 ? 0 : (size_t)below(r, 5);
 
   if (r->lease_count <= back)
     return false;

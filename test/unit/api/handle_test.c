@@ -140,14 +140,14 @@ TEST(kinds_are_not_mixed_up)
 
 TEST(any_bits_are_answered_with_nobody)
 {
-  uintptr_t bits = 1;
+  uint64_t bits = 1;
 
   assert_null(handle_pin(NULL, HANDLE_HOLD));
   assert_null(handle_pin((const void *)UINTPTR_MAX, HANDLE_HOLD));
   assert_null(handle_pin(&owner_a, HANDLE_HOLD));
   for (int i = 0; i < 100000; i++) {
     bits = bits * 6364136223846793005u + 1442695040888963407u;
-    assert_null(handle_pin((const void *)bits, HANDLE_HOLD));
+    assert_null(handle_pin((const void *)(uintptr_t)bits, HANDLE_HOLD));
   }
 }
 

@@ -82,7 +82,7 @@ TEST(a_record_without_its_size_is_refused)
  * the last object of a mapping, there is nothing that can be read. */
 TEST(a_record_with_any_number_as_its_size_is_refused_unread)
 {
-  static const size_t sizes[] = { SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 40, 4097 };
+  static const size_t sizes[] = { SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4096, 4097 };
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   lock_call call;

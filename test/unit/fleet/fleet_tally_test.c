@@ -205,7 +205,7 @@ TEST(a_pattern_has_its_place_among_64_classes)
   fleet_reading r = { .memory = m };
   fleet *f;
   char name[40];
-  size_t found = 0, others = 0;
+  uint64_t found = 0, others = 0;
 
   s.classes = "late:*";
   f = fleet_new(&s, now);
