@@ -25,7 +25,7 @@ extern "C" {
  *
  * After wait_ms follows command_timeout_ms, for the reply to the request that ends the call:
  * dibs_acquire() of DIBS_TARGET_LEAD, dibs_barrier_await(), dibs_rate_limiter_acquire(),
- * dibs_list_take(). Locks with min_replicas: replicas_wait_ms.
+ * dibs_list_take().
  *
  * For dibs_release() it is command_timeout_ms, for dibs_close() close_timeout_ms.
  *

@@ -127,7 +127,10 @@ typedef struct dibs_lock_options {
                                  this call returns; 0: none; DIBS_REPLICAS_MAJORITY.
                                  Too few: released, DIBS_ERR_NOT_REPLICATED. Since 0.4 */
   int32_t replicas_wait_ms;   /* 1000; the limit of that wait, which is at most three
-                                 quarters of ttl_ms. Since 0.4 */
+                                 quarters of ttl_ms, and a part of wait_ms.
+                                 While other locks of this client wait for replicas that are
+                                 missing, enough acknowledgements are noticed up to 0.15 s
+                                 later. Since 0.4 */
   dibs_free_callback on_lost_free; /* NULL, or gets on_lost_data, exactly once for each call with
                                  these options, when on_lost cannot run any more: it has run,
                                  the hold was released or detached, or its client closed, or

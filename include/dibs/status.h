@@ -107,7 +107,7 @@ DIBS_API const char *dibs_status_name(dibs_status status);
 DIBS_API const char *dibs_status_text(dibs_status status);
 
 /* Returns whether the same call may succeed later without changing anything: BUSY, TIMED_OUT,
- * UNKNOWN, UNREACHABLE, REFUSED, READ_ONLY. Thread: any. Since 0.1 */
+ * UNKNOWN, UNREACHABLE, REFUSED, READ_ONLY, NOT_REPLICATED. Thread: any. Since 0.1 */
 DIBS_API bool dibs_status_is_retriable(dibs_status status);
 
 /* Returns whether the hold or lease had ended before the call that returned `status`: LOST,

@@ -77,7 +77,7 @@ bool dibs_status_is_retriable(dibs_status status)
 {
   return status == DIBS_BUSY || status == DIBS_TIMED_OUT || status == DIBS_UNKNOWN ||
          status == DIBS_ERR_UNREACHABLE || status == DIBS_ERR_REFUSED ||
-         status == DIBS_ERR_READ_ONLY;
+         status == DIBS_ERR_READ_ONLY || status == DIBS_ERR_NOT_REPLICATED;
 }
 
 bool dibs_status_is_lost(dibs_status status)

@@ -5,12 +5,14 @@
  *   granted -> ACKING: renew, [ROLE, for the number of a majority,] WAIT -> HELD, or
  *   released
  *
- * On a separate link: WAIT blocks its connection. */
+ * On a separate link: WAIT blocks its connection. So there is one at a time, for all leases whose
+ * renewal was answered, and it is short: others that come meanwhile have to be renewed. */
 #include "lock/table.h"
 
 #define RETRY_MIN SPAN_MS(20)
 #define RETRY_MAX SPAN_MS(50)
-#define TURN SPAN_MS(20)
+#define TURN_MIN SPAN_MS(10)     /* of one WAIT; twice as long after each that was in vain */
+#define TURN_MAX SPAN_MS(50)
 
 bool acks_reserve(lease *l)
 {
@@ -62,7 +64,7 @@ static void step(lease *l, ack_step to)
   route *r = l->route;
 
   l->acks->step = to;
-  l->acks->is_sent = false;
+  l->acks->is_sent = l->acks->is_in_wait = false;
   l->acks->next = NULL;
   if (r->last_ack != NULL)
     r->last_ack->acks->next = l;
@@ -76,6 +78,7 @@ void acks_leave(lease *l)
   route *r = l->route;
   lease *before = NULL;
 
+  l->acks->is_in_wait = false;
   timers_clear(&l->table->timers, &l->renew);
   for (lease *a = r->first_ack; a != NULL; before = a, a = a->acks->next) {
     if (a != l)
@@ -122,6 +125,7 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
   l->term.limit = INSTANT_NEVER;              /* those were the former holder's */
   l->term.is_fixed = false;
   l->acks->claim_id = waiter_id(&l->claims);
+  l->acks->seen = 0;
   l->acks->renewed_at = now;
   l->route->wants_acks = true;
   l->acks->until = instant_add(now, extras_of(wish)->replicas_wait);
@@ -132,33 +136,51 @@ lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instan
 
 /* ---- asking ---- */
 
-/* Shorter than the timeout after which the link counts as dead: a longer wait becomes
- * several. So does one that others would wait for: the link has one WAIT at a time. */
-static span wait_span(const lease *l, instant now)
+static bool needs_fsync(const lease *l)
 {
-  span left = instant_since(waits_until(l), now);
-  span most = { l->table->settings.command_timeout.ns / 2 };
-
-  if (l->route->first_ack != l->route->last_ack)
-    most = span_min(most, TURN);
-  return span_max(span_min(left, most), SPAN_MS(1));     /* WAIT 0 would wait for ever */
+  return extras_of(wish_of(&l->claims))->wants_fsync && !l->acks->no_fsync;
 }
 
-static bool wait_command(const lease *l, request *out, instant now)
+/* Whether the next WAIT, which is made for `first`, is for `l`, too. */
+static bool is_for(const lease *l, const lease *first)
+{
+  return l->acks->step == ACKS_WAIT && !l->acks->is_sent && needs_fsync(l) == needs_fsync(first);
+}
+
+/* It ends when the one that wants the fewest has them, or has no more time. */
+static bool wait_command(const lease *first, request *out, instant now)
 {
   char count[12], ms[24];
   text number = text_over(count, sizeof(count)), time = text_over(ms, sizeof(ms));
-  bool has_fsync = extras_of(wish_of(&l->claims))->wants_fsync && !l->acks->no_fsync;
-  resp_argument words[4] = { has_fsync ? RESP_TEXT("WAITAOF") : RESP_TEXT("WAIT") };
+  resp_argument words[4] = { needs_fsync(first) ? RESP_TEXT("WAITAOF") : RESP_TEXT("WAIT") };
+  span turn = first->route->wait_turn;
+  uint32_t fewest = first->acks->wanted;
   size_t size = 1;
 
-  text_add_uint(&number, l->acks->wanted);
-  text_add_int(&time, wire_ms(wait_span(l, now)));
-  if (has_fsync)
+  for (const lease *l = first; l != NULL; l = l->acks->next) {
+    if (!is_for(l, first))
+      continue;
+    turn = span_min(turn, instant_since(waits_until(l), now));
+    if (l->acks->wanted < fewest)
+      fewest = l->acks->wanted;
+  }
+  turn = span_max(turn, SPAN_MS(1));     /* WAIT 0 would wait for ever */
+  text_add_uint(&number, fewest);
+  text_add_int(&time, wire_ms(turn));
+  if (needs_fsync(first))
     words[size++] = RESP_TEXT("1");
   words[size++] = (resp_argument){ count, number.used };
   words[size++] = (resp_argument){ ms, time.used };
   return request_command(out, words, size);
+}
+
+static void wait_sent(lease *first)
+{
+  first->route->wait_is_out = true;
+  for (lease *l = first->acks->next; l != NULL; l = l->acks->next)
+    if (is_for(l, first))
+      l->acks->is_sent = l->acks->is_in_wait = true;
+  first->acks->is_in_wait = true;
 }
 
 static bool step_command(lease *l, request *out, instant now)
@@ -181,13 +203,25 @@ static bool step_command(lease *l, request *out, instant now)
   return false;
 }
 
+/* What blocks the link goes last. */
+static lease *next_to_send(const route *r)
+{
+  lease *waits = NULL;
+
+  for (lease *l = r->first_ack; l != NULL; l = l->acks->next) {
+    if (!l->acks->is_sent && l->acks->step != ACKS_WAIT)
+      return l;
+    if (!l->acks->is_sent && waits == NULL)
+      waits = l;
+  }
+  return r->wait_is_out ? NULL : waits;
+}
+
 bool lock_next_ack_command(lock_table *t, size_t number, request *out, uint64_t *ret_tag,
                            instant now)
 {
-  lease *l = t->routes[number]->first_ack;
+  lease *l = next_to_send(t->routes[number]);
 
-  while (l != NULL && l->acks->is_sent)
-    l = l->acks->next;
   if (l == NULL)
     return false;
   *ret_tag = call_for_acks(l);
@@ -197,6 +231,8 @@ bool lock_next_ack_command(lock_table *t, size_t number, request *out, uint64_t 
     call_free(l->table, slots_get(&l->table->call_slots, *ret_tag));
     return false;
   }
+  if (l->acks->step == ACKS_WAIT)
+    wait_sent(l);
   l->acks->is_sent = true;
   return true;
 }
@@ -204,7 +240,7 @@ bool lock_next_ack_command(lock_table *t, size_t number, request *out, uint64_t 
 void acks_renew(lease *l)
 {
   l->acks->step = ACKS_RENEW;
-  l->acks->is_sent = false;
+  l->acks->is_sent = l->acks->is_in_wait = false;
 }
 
 void lock_acks_down(lock_table *t, size_t number, instant now)
@@ -213,6 +249,7 @@ void lock_acks_down(lock_table *t, size_t number, instant now)
 
   (void)now;
   calls_cut_acks(r);
+  r->wait_is_out = false;
   for (lease *l = r->first_ack; l != NULL; l = l->acks->next)
     acks_renew(l);                       /* WAIT counts what was written on its own link */
 }
@@ -247,9 +284,22 @@ static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync,
                       false, l->acks->renewed_at, now);
 }
 
+const char *acks_too_few_words(lease *l)
+{
+  text shown = text_over(l->table->fault_words, sizeof(l->table->fault_words));
+
+  if (l->acks->wanted == 0)
+    text_add(&shown, "the server has not said how many replicas it has");
+  else
+    text_format(&shown, "%u of %u replicas acknowledged the lock", l->acks->seen,
+                l->acks->wanted);
+  text_add(&shown, " in time; it was given back");
+  return l->table->fault_words;
+}
+
 static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  return settle_with(l, acknowledged, has_fsync, TOO_FEW_ACKS_WORDS, now);
+  return settle_with(l, acknowledged, has_fsync, acks_too_few_words(l), now);
 }
 
 /* The server does not say how many replicas have it. */
@@ -293,6 +343,7 @@ static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, i
     return settle(l, 0, false, now);     /* the waiter that wanted acknowledgements has ended */
   acks_leave(l);
   set_patience(l, now);
+  l->route->wait_turn = TURN_MIN;        /* others may come as soon */
   l->acks->wanted = acks_number(l, wish);
   step(l, l->acks->wanted > 0 ? ACKS_WAIT : ACKS_ROLE);
   return l->state;
@@ -316,6 +367,7 @@ static lease_state counted(lease *l, uint32_t acknowledged, bool has_fsync, inst
 {
   bool is_his = waiter_id(&l->claims) == l->acks->claim_id;
 
+  l->acks->seen = acknowledged;
   if (is_his && acknowledged < l->acks->wanted && instant_before(now, waits_until(l))) {
     acks_leave(l);
     step(l, ACKS_WAIT);
@@ -382,11 +434,44 @@ static lock_verdict refused(lease *l, const resp_node *error, instant now)
   return LOCK_FINE;
 }
 
+static lease *next_in_wait(const route *r)
+{
+  lease *l = r->first_ack;
+
+  while (l != NULL && !l->acks->is_in_wait)
+    l = l->acks->next;
+  return l;
+}
+
+/* Of each lease the reply is true: all were renewed before this WAIT. */
+static lock_verdict wait_answered(route *r, const resp_reply *reply, instant now)
+{
+  const resp_node *root = resp_root(reply);
+  lock_verdict verdict = LOCK_FINE;
+  bool is_in_vain = true;
+  lease *l;
+
+  r->wait_is_out = false;
+  while ((l = next_in_wait(r)) != NULL) {
+    l->acks->is_in_wait = false;
+    if (root->kind == RESP_ERROR)
+      verdict = refused(l, root, now);
+    else
+      lease_become(l, waited(l, reply, now), now);
+    is_in_vain = is_in_vain && l->state == LEASE_ACKING;
+  }
+  if (is_in_vain)
+    r->wait_turn = span_min((span){ r->wait_turn.ns * 2 }, TURN_MAX);
+  return verdict;
+}
+
 lock_verdict acks_answered(call *c, lease *l, const resp_reply *reply, instant sent_at,
                            instant now)
 {
   const resp_node *root = resp_root(reply);
 
+  if (c->ack_step == ACKS_WAIT)
+    return wait_answered(c->route, reply, now);
   if (l == NULL || l->state != LEASE_ACKING || !lease_id_equal(&l->term.id, &c->lease) ||
       l->acks->step != c->ack_step || !l->acks->is_sent)
     return LOCK_FINE;
@@ -394,9 +479,7 @@ lock_verdict acks_answered(call *c, lease *l, const resp_reply *reply, instant s
     return refused(l, root, now);
   if (l->acks->step == ACKS_RENEW)
     lease_become(l, renewed(l, reply, sent_at, now), now);
-  else if (l->acks->step == ACKS_ROLE)
-    lease_become(l, role_reported(l, reply, now), now);
   else
-    lease_become(l, waited(l, reply, now), now);
+    lease_become(l, role_reported(l, reply, now), now);
   return LOCK_FINE;
 }

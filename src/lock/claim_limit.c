@@ -164,7 +164,7 @@ static void waiting_is_over(claim *c, instant now)
   else if (route_is_usable(r) && lease_is_undecided(l))
     claim_fail(c, l->wait->undecided_why, r->undecided_words);
   else if (route_is_usable(r) && is_at(c, LEASE_ACKING))
-    claim_fail(c, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
+    claim_fail(c, DIBS_ERR_NOT_REPLICATED, acks_too_few_words(l));
   else if (!route_is_usable(r) || c->spec.is_try || !is_known_busy(l))
     fail_without_reply(c, DIBS_ERR_UNREACHABLE, now);
   else

@@ -72,9 +72,11 @@ typedef enum ack_step { ACKS_NONE, ACKS_RENEW, ACKS_ROLE, ACKS_WAIT } ack_step;
 typedef struct lease_acks {
   lease *next;                   /* in the list of its route */
   ack_step step;
-  bool is_sent;                  /* the request of this step */
+  bool is_sent;                  /* the request of this step; or it is repeated after a pause */
+  bool is_in_wait;               /* the WAIT under way is for this one, too */
   bool has_fsync, no_fsync;      /* no_fsync: the server does not know WAITAOF */
   uint32_t acknowledged, wanted;
+  uint32_t seen;                 /* by the last reply that was not enough */
   uint32_t majority;             /* 0: none requested */
   uint64_t claim_id;             /* the claim for which replicas are asked */
   uint64_t done_claim_id;        /* and the last one for which they were asked */

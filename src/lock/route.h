@@ -60,6 +60,8 @@ struct route {
   bool has_idle_dues;            /* names are in these lists only to be forgotten */
   channel *first_channel, *last_channel;   /* to subscribe or unsubscribe */
   lease *first_ack, *last_ack;   /* ACKING */
+  bool wait_is_out;              /* a WAIT is under way */
+  span wait_turn;                /* how long the next one may block the link */
   call *calls;
   size_t renew_calls, name_calls;      /* of them: renewals; others, but for acks */
   orphan *orphans; size_t orphan_count;

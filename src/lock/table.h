@@ -40,9 +40,6 @@ typedef enum lease_state {
 
 #define LEASE_STATES (LEASE_CANCELLING + 1)      /* 0 is no state */
 
-#define TOO_FEW_ACKS_WORDS \
-  "too few replicas have acknowledged the lock in time; it was given back"
-
 /* Sets of states. */
 #define IN(state) (1U << (state))
 #define STATES_ASK (IN(LEASE_ASKING) | IN(LEASE_QUEUED))      /* the ask is open */
@@ -319,6 +316,7 @@ void acks_retry(lease *l);
 lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instant now);
 void acks_leave(lease *l);
 void acks_renew(lease *l);               /* starts again: the link may be broken */
+const char *acks_too_few_words(lease *l);     /* borrowed until the next use of fault_words */
 lease_state acks_give_up(lease *l, instant now);      /* none in time */
 lease_state acks_unwanted(lease *l, instant now);
 lock_verdict acks_answered(call *c, lease *l, const resp_reply *reply, instant sent_at,

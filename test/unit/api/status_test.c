@@ -42,7 +42,8 @@ TEST(only_what_may_pass_by_itself_is_retriable)
 {
   for (int a = FIRST; a <= LAST; a++) {
     bool passes = a == DIBS_BUSY || a == DIBS_TIMED_OUT || a == DIBS_UNKNOWN ||
-                  a == DIBS_ERR_UNREACHABLE || a == DIBS_ERR_REFUSED || a == DIBS_ERR_READ_ONLY;
+                  a == DIBS_ERR_UNREACHABLE || a == DIBS_ERR_REFUSED || a == DIBS_ERR_READ_ONLY ||
+                  a == DIBS_ERR_NOT_REPLICATED;
 
     assert_int_equal(dibs_status_is_retriable((dibs_status)a), passes);
   }

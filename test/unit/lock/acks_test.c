@@ -54,6 +54,7 @@ TEST(too_few_are_a_fault_and_the_lease_is_given_back)
   nodes_answer(l, ":1");
   assert_string_equal(nodes_events(l), "f");
   assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+  assert_non_null(strstr(nodes_reason(l), "1 of 2 replicas acknowledged the lock in time"));
   assert_string_equal(nodes_next(l, 0), "release");
   nodes_free(l);
 }
@@ -97,31 +98,116 @@ TEST(a_link_that_breaks_before_wait_is_answered_renews_once_more)
   nodes_free(l);
 }
 
-/* The replica that is missing for "x" has no part in "y". */
-TEST(of_several_that_wait_each_has_a_short_turn)
+static struct nodes *one_more(struct nodes *l, const char *name, int32_t replicas)
 {
-  lock_spec x = wants(2), y = wants(1);
-  struct nodes *l = granted(&x);
-  uint64_t first, second;
+  lock_spec w = wants(replicas);
 
-  renew(l, 0);
-  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
-  assert_string_equal(nodes_words(l), "WAIT 2 1000 ");
-  first = l->tag;
-  y.name = "y";
-  nodes_lock_with(l, &y);
+  w.name = name;
+  nodes_lock_with(l, &w);
   assert_string_equal(nodes_next(l, 0), "acquire");
   nodes_answer(l, "[:1 :%lld :30000 :61]", nodes_us(l));
+  return l;
+}
+
+static void wait_is(struct nodes *l, const char *words)
+{
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_string_equal(nodes_words(l), words);
+}
+
+/* Nothing else can be sent on the link meanwhile. */
+TEST(a_wait_in_vain_blocks_the_link_for_50_ms_at_most)
+{
+  lock_spec w = wants(2);
+  struct nodes *l = granted(&w);
+
   renew(l, 0);
-  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
-  assert_string_equal(nodes_words(l), "WAIT 1 20 ");
-  second = l->tag;
-  l->tag = first;
-  nodes_pass(l, 100);
+  wait_is(l, "WAIT 2 10 ");
+  nodes_pass(l, 10);
   nodes_answer(l, ":1");
-  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
-  assert_string_equal(nodes_words(l), "WAIT 2 20 ");
-  l->tag = second;
+  wait_is(l, "WAIT 2 20 ");
+  nodes_answer(l, ":1");
+  wait_is(l, "WAIT 2 40 ");
+  nodes_answer(l, ":1");
+  wait_is(l, "WAIT 2 50 ");
+  nodes_answer(l, ":1");
+  wait_is(l, "WAIT 2 50 ");
+  nodes_answer(l, ":2");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
+}
+
+/* The replica that is missing for "x" has no part in "y". */
+TEST(who_wants_fewer_replicas_does_not_wait_for_those_that_others_want)
+{
+  lock_spec x = wants(2);
+  struct nodes *l = granted(&x);
+  uint64_t before;
+
+  renew(l, 0);
+  wait_is(l, "WAIT 2 10 ");
+  before = l->tag;
+  (void)one_more(l, "y", 1);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "");         /* one WAIT at a time */
+  l->tag = before;
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "");              /* "y" was renewed after this WAIT */
+  wait_is(l, "WAIT 1 20 ");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "g");
+  wait_is(l, "WAIT 2 20 ");
+  before = l->tag;
+  (void)one_more(l, "z", 1);
+  l->tag = before;
+  nodes_answer(l, ":1");
+  renew(l, 0);
+  wait_is(l, "WAIT 1 10 ");
+  nodes_answer(l, ":1");
+  wait_is(l, "WAIT 2 10 ");
+  nodes_free(l);
+}
+
+TEST(one_wait_is_for_all_that_were_renewed_before_it)
+{
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
+
+  (void)one_more(one_more(l, "y", 2), "z", 3);
+  for (int i = 0; i < 3; i++)
+    renew(l, 0);
+  wait_is(l, "WAIT 1 10 ");
+  assert_string_equal(nodes_next_ack(l, 0), "");
+  nodes_answer(l, ":2");
+  assert_string_equal(nodes_events(l), "gg");
+  wait_is(l, "WAIT 3 10 ");
+  nodes_answer(l, "-NOPERM User u has no permissions to run the 'wait' command");
+  assert_string_equal(nodes_events(l), "f");
+  nodes_free(l);
+}
+
+/* What it was about is gone; the link is free again with its reply only. */
+TEST(the_reply_to_a_wait_whose_leases_have_ended_is_for_nobody)
+{
+  lock_spec w = wants(1);
+  struct nodes *l = nodes_new();
+  uint64_t first = nodes_lock_with(l, &w), wait;
+
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  renew(l, 0);
+  wait_is(l, "WAIT 1 10 ");
+  wait = l->tag;
+  assert_true(hold_cancel(l->front, first, l->now));
+  assert_string_equal(nodes_events(l), "f");
+  assert_string_equal(nodes_next(l, 0), "release");
+  (void)one_more(l, "y", 1);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "");
+  l->tag = wait;
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "");
+  wait_is(l, "WAIT 1 20 ");
   nodes_answer(l, ":1");
   assert_string_equal(nodes_events(l), "g");
   nodes_free(l);
@@ -227,21 +313,30 @@ static struct nodes *waiting_for_a_second(bool reports)
   return l;
 }
 
+/* Each WAIT takes its time, in vain, until there is none. How long in all, in milliseconds. */
+static int asked_for(struct nodes *l)
+{
+  int waited = 0, ms = 0;
+
+  do {
+    assert_int_equal(sscanf(nodes_words(l), "WAIT 1 %d", &ms), 1);
+    nodes_pass(l, ms);
+    waited += ms;
+    nodes_answer(l, ":0");
+  } while (strcmp(nodes_next_ack(l, 0), "WAIT") == 0);
+  return waited;
+}
+
 TEST(replicas_are_waited_for_while_a_quarter_of_the_lease_is_left)
 {
   struct nodes *l = waiting_for_a_second(true);
-  int ms = 0;
 
-  assert_int_equal(sscanf(nodes_words(l), "WAIT 1 %d", &ms), 1);
-  assert_in_range(ms, 700, 750);         /* less what the clocks may differ */
-  nodes_pass(l, 750);
-  nodes_answer(l, ":0");
+  assert_in_range(asked_for(l), 700, 750);               /* less what the clocks may differ */
   assert_string_equal(nodes_events(l), "g");
   nodes_free(l);
 
   l = waiting_for_a_second(false);
-  nodes_pass(l, 750);
-  nodes_answer(l, ":0");
+  (void)asked_for(l);
   assert_string_equal(nodes_events(l), "f");
   assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
   nodes_free(l);
