@@ -111,8 +111,10 @@ typedef enum dibs_event_kind {
   DIBS_EVENT_WARNING = 4,      /* text: what is unsafe, and what to do; or for how long waiting
                                   calls could not reach a server, and why: after 2 s, then 2, 4,
                                   8 ... 60 s later */
-  DIBS_EVENT_RECOVERED = 5     /* text: after how long servers could be reached again; follows
-                                  such a warning. Since 0.5 */
+  DIBS_EVENT_RECOVERED = 5     /* text: after how long servers could be asked again; follows
+                                  such a warning when a server answers what waited or was
+                                  refused, of a quorum a majority. Not when the calls gave
+                                  up, unless a later one is answered within 10 s. Since 0.5 */
 } dibs_event_kind;
 
 /* What waiting calls do while no server can decide: none is reachable, or they answer

@@ -308,7 +308,7 @@ static bool decides(const request *command, const resp_node *said)
 void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, instant now)
 {
   if (decides(&a->command, resp_root(reply)))
-    e->decided_at = now;                 /* a read: the server may still refuse locks */
+    report_answered(e, from, a->status != DIBS_OK ? ANSWERED_REFUSED : ANSWERED_ONE);
   if (resp_root(reply)->kind == RESP_ERROR) {
     ask_refused(e, a, resp_root(reply), from, now);
     resp_reply_free(reply);

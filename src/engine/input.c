@@ -63,11 +63,14 @@ static void report_warning(engine *e, lock_table *locks)
 static void lock_answered(engine *e, connection *c, const link_event *event, instant now)
 {
   server *s = c->server;
+  bool is_ask = lock_is_ask(s->locks, event->tag);
   lock_verdict verdict = lock_answer(s->locks, event->tag, event->sent_at, event->reply, now);
   server *to;
 
-  if (verdict == LOCK_FINE && resp_root(event->reply)->kind != RESP_ERROR)
+  if (verdict == LOCK_FINE && resp_root(event->reply)->kind != RESP_ERROR) {
     server_decided(e, s, now);
+    report_answered(e, s, is_ask ? ANSWERED_LOCK : ANSWERED_ONE);
+  }
   resp_reply_free(event->reply);
   report_warning(e, s->locks);
   switch (verdict) {

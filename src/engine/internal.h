@@ -58,7 +58,6 @@ struct engine {
   stuck_report stuck;
   fleet *fleet;
   fleet_link fleet_link;
-  instant decided_at;       /* of the last reply to a command with a key */
   bool is_closing, farewell_was_sent, is_closed, ended_was_reported;
   size_t farewells;         /* without a reply yet */
   news news[NEWS_MAX];

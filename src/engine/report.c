@@ -107,6 +107,7 @@ typedef struct obstacle {
   const server *server;           /* NULL: unknown */
   const char *words;
   instant since;
+  answered_kind needs;            /* what shows its end */
 } obstacle;
 
 /* Since when a command of a ready server has no reply, if that is long: its connection will be
@@ -127,15 +128,21 @@ static bool is_refused(const engine *e, const server *s)
   return false;
 }
 
+static bool can_ask(const engine *e, const server *s, instant now)
+{
+  const char *words;
+  size_t route;
+
+  return server_is_ready(s) && !is_refused(e, s) && instant_is_never(silent_since(s, now)) &&
+         !lock_cannot_ask(s->locks, now, &route, &words);
+}
+
 static bool has_majority(const engine *e, instant now)
 {
-  size_t can = 0, route;
-  const char *words;
+  size_t can = 0;
 
   for (size_t i = 0; i < e->server_count; i++)
-    can += server_is_ready(e->servers[i]) && !is_refused(e, e->servers[i]) &&
-           instant_is_never(silent_since(e->servers[i], now)) &&
-           !lock_cannot_ask(e->servers[i]->locks, now, &route, &words);
+    can += can_ask(e, e->servers[i], now);
   return can > e->server_count / 2;
 }
 
@@ -152,6 +159,7 @@ static bool lock_obstacle(const engine *e, instant now, obstacle *ret)
 
     if (!lock_cannot_ask(engine_table(e, i), now, &route, &ret->words))
       continue;
+    ret->needs = ANSWERED_LOCK;
     for (size_t s = 0; s < e->server_count; s++)
       if (e->servers[s]->locks == engine_table(e, i) && e->servers[s]->route == route)
         ret->server = e->servers[s];
@@ -190,6 +198,7 @@ static bool ask_obstacle(const engine *e, obstacle *ret)
     if (a->state == ASK_OPEN &&
         (a->status != DIBS_OK || !server_is_ready(ask_server(e, a)))) {
       ret->server = ask_server(e, a);
+      ret->needs = server_is_ready(ret->server) ? ANSWERED_REFUSED : ANSWERED_ONE;
       (void)ask_why(e, a, &ret->words);
       return true;
     }
@@ -252,6 +261,28 @@ static void warn(engine *e, const obstacle *o, instant now)
   engine_report(e, DIBS_EVENT_WARNING, words);
 }
 
+void report_answered(engine *e, const server *s, answered_kind what)
+{
+  e->servers[s->number]->has_answered |= what >= e->stuck.needs;
+}
+
+/* Of a quorum those of the servers that can be asked still count. */
+static void answers_forget(engine *e, instant now)
+{
+  for (size_t i = 0; i < e->server_count; i++)
+    if (e->quorum == NULL || !can_ask(e, e->servers[i], now))
+      e->servers[i]->has_answered = false;
+}
+
+static bool has_answer(const engine *e)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < e->server_count; i++)
+    count += e->servers[i]->has_answered;
+  return e->quorum != NULL ? count > e->server_count / 2 : count > 0;
+}
+
 static void stuck_on(engine *e, const obstacle *o, instant now)
 {
   stuck_report *s = &e->stuck;
@@ -264,6 +295,8 @@ static void stuck_on(engine *e, const obstacle *o, instant now)
                          .pause = STUCK_AFTER };
     s->warn_at = instant_add(o->since, STUCK_AFTER);
   }
+  s->needs = o->needs;
+  answers_forget(e, now);
   if (instant_before(now, s->warn_at))
     return;
   warn(e, o, now);
@@ -272,22 +305,21 @@ static void stuck_on(engine *e, const obstacle *o, instant now)
   s->pause = span_min((span){ 2 * s->pause.ns }, STUCK_AGAIN_MAX);
 }
 
-/* No request waits for a server any more. Recovered only if a server has answered since, of a
- * quorum a majority: otherwise the requests were given up. */
+/* No request waits for a server any more. Recovered only if a server has answered since one did, of
+ * a quorum a majority: otherwise the requests were given up. */
 static void stuck_off(engine *e, instant now)
 {
-  bool has_answer = !instant_before(e->decided_at, e->stuck.since) &&
-                    (e->quorum == NULL || has_majority(e, now));
+  bool is_answered = has_answer(e);
   char words[64];
   text shown = text_over(words, sizeof(words));
 
   if (e->stuck.is_obstructed)
     e->stuck.clear_since = now;
   e->stuck.is_obstructed = false;
-  if (e->stuck.was_warned && !has_answer &&
+  if (e->stuck.was_warned && !is_answered &&
       instant_since(now, e->stuck.clear_since).ns < STUCK_FORGET.ns)
     return;
-  if (e->stuck.was_warned && !e->is_closing && has_answer) {
+  if (e->stuck.was_warned && !e->is_closing && is_answered) {
     text_add(&shown, "after ");
     add_seconds(&shown, instant_since(now, e->stuck.since));
     engine_report(e, DIBS_EVENT_RECOVERED, words);

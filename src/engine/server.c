@@ -258,7 +258,6 @@ void server_decided(engine *e, server *s, instant now)
 {
   size_t count = 0;
 
-  e->decided_at = now;
   if (s->was_decided)
     return;
   s->was_decided = true;

@@ -22,6 +22,7 @@ struct server {
   bool farewell_was_sent;
   bool was_decided;         /* it has answered a request for a lock */
   instant refused_at;       /* its last reply was BUSY or the like; 0: it was not */
+  bool has_answered;        /* since a request last waited for a server, of a quorum for this one */
   link_report report;
   bool refusal_is_reported; /* of a channel of observations */
 };

@@ -431,6 +431,13 @@ static void turned_away(lock_table *t, const call *c, const char *words, instant
   }
 }
 
+bool lock_is_ask(const lock_table *t, uint64_t tag)
+{
+  const call *c = slots_get(&t->call_slots, tag);
+
+  return c != NULL && c->kind == CALL_ACQUIRE;
+}
+
 lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at, const resp_reply *reply,
                          instant now)
 {

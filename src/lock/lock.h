@@ -142,6 +142,8 @@ typedef enum lock_verdict {
 } lock_verdict;
 lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at,
                          const resp_reply *reply, instant now);
+/* Before its answer: whether the call asks for a lock. */
+bool lock_is_ask(const lock_table *t, uint64_t tag);
 /* After LOCK_ASK: the names of that slot ask route `r` once, after ASKING. */
 const redirect *lock_redirect(const lock_table *t);
 void lock_ask_at(lock_table *t, uint16_t which, size_t r);

@@ -251,6 +251,77 @@ TEST(a_short_refusal_is_not_told)
   peer_free(p);
 }
 
+static void refuse_locks_and_answer_reads(struct peer *p, int ms)
+{
+  for (int at = 0; at < ms; at += 50) {
+    peer_advance_ms(p, 50);
+    while (peer_try_expect(p, "*"))
+      if (strcmp(peer_last_command(p), "inspect") == 0)
+        peer_answer(p, "1");
+      else
+        peer_answer(p, "-NOREPLICAS Not enough good replicas to write.");
+    while (peer_try_told(p, "observed look 1"))
+      ;
+  }
+}
+
+/* The command shows the name meanwhile: a server without its replicas answers reads. */
+TEST(a_wait_that_gave_up_while_reads_are_answered_is_no_recovery)
+{
+  struct peer *p = peer_asked((struct wish){ .wait_ms = 3000 });
+
+  peer_observe(p, "look", (struct watch){ .channel = "", .every_ms = 700 });
+  refuse_locks_and_answer_reads(p, 3050);
+  peer_expect_told(p, "failed a DIBS_ERR_REFUSED");
+  refuse_locks_and_answer_reads(p, 3000);
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
+  assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 0);
+  peer_free(p);
+}
+
+/* It executes what needs no memory, such as the cancel. The next call that it answers shows that
+ * it grants again. */
+TEST(a_full_server_that_answers_the_cancel_has_not_recovered)
+{
+  struct peer *p = peer_queued((struct wish){ .wait_ms = 10000 });
+
+  refuse_until_told(p, full[0], "failed a DIBS_ERR_REFUSED", 9950, 10050);
+  peer_advance_ms(p, 50);
+  peer_serve(p, "cancel 1", "0");
+  peer_advance_ms(p, 50);
+  assert_in_range(peer_events(p, DIBS_EVENT_WARNING), 1, 3);
+  assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 0);
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_advance_to_command(p);
+  peer_serve(p, "acquire*", "[1 %lld 30000 60]", peer_server_us(p));
+  peer_expect_told(p, "granted b");
+  peer_advance_ms(p, 50);
+  assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 1);
+  peer_free(p);
+}
+
+/* The answer to one waiter says nothing of another, which is refused until it gives up. */
+TEST(an_answer_before_the_last_refusal_is_no_recovery)
+{
+  struct peer *p = peer_asked((struct wish){ .wait_ms = 3000 });
+
+  peer_lock(p, "b", (struct wish){ .name = "m" });
+  for (int ms = 0; ms < 3050; ms += 50) {
+    peer_advance_ms(p, 50);
+    while (peer_try_expect(p, "acquire*"))
+      if (strstr(peer_last_command(p), "{m}") != NULL)
+        peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+      else
+        peer_answer(p, "%s", passing[2]);
+  }
+  peer_expect_told(p, "granted b");
+  peer_expect_told(p, "failed a DIBS_ERR_UNREACHABLE");
+  peer_advance_ms(p, 3000);
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
+  assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 0);
+  peer_free(p);
+}
+
 TEST(a_client_that_holds_and_asks_nothing_is_not_warned)
 {
   struct peer *p = peer_new();
