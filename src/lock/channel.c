@@ -148,11 +148,18 @@ void inbox_want(lease *l)
     channels_join(l);
 }
 
-bool inbox_hears(const lease *l)
+instant inbox_hears_since(const lease *l)
 {
   if (!l->route->inbox_is_up)
-    return false;
-  return !dialect_has_channels(&l->table->protocol) || (l->channel != NULL && l->channel->is_up);
+    return INSTANT_NEVER;
+  if (!dialect_has_channels(&l->table->protocol))
+    return l->route->inbox_up_at;
+  return l->channel != NULL && l->channel->is_up ? l->channel->up_at : INSTANT_NEVER;
+}
+
+bool inbox_hears(const lease *l)
+{
+  return !instant_is_never(inbox_hears_since(l));
 }
 
 /* PUBSUB NUMSUB found no subscriber. Subscribes again unless the subscription is newer

@@ -30,6 +30,7 @@ void lease_undecided(lease *l, dibs_status why, instant now)
   l->wait->undecided_ask = l->ask.number;
   l->wait->undecided_why = why;
   t->undecided_at = now;
+  ask_unheard_anew(l);
   claims_arm(l, now);
 }
 
@@ -96,8 +97,10 @@ void lock_link_up(lock_table *t, size_t number, instant now)
   r->link_is_doubtful = false;
   inbox_missing_anew(r, now);
   for (lease *l = t->first_lease; l != NULL; l = l->next)
-    if (lease_route(l) == r)
+    if (lease_route(l) == r) {
+      ask_unheard_anew(l);
       lease_ask_again(l);
+    }
   rearm_waiting(r, now);
   wait_report_link_up(t);
 }

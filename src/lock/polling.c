@@ -52,13 +52,19 @@ void inbox_found(route *r, instant now)
   r->polls = false;
 }
 
+/* The server cannot count a subscription that was confirmed while the request was under way. */
 void ask_unheard(lease *l, instant sent_at, instant now)
 {
-  if (inbox_hears(l) && instant_before(l->route->inbox_up_at, sent_at))
+  if (instant_before(inbox_hears_since(l), sent_at))
     l->ask.is_uncounted = true;
   if (!l->ask.is_unheard)
     l->wait->unheard_since = now;
   l->ask.is_unheard = true;
+}
+
+void ask_unheard_anew(lease *l)
+{
+  l->ask.is_unheard = l->ask.is_uncounted = false;
 }
 
 instant polling_at(const lease *l)

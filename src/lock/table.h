@@ -282,6 +282,7 @@ void dues_move(lock_table *t);            /* into the lists of their routes */
 /* ---- channel.c ---- */
 void inbox_want(lease *l);                /* subscribes: messages matter from now on */
 bool inbox_hears(const lease *l);
+instant inbox_hears_since(const lease *l);    /* its subscription is confirmed; INSTANT_NEVER */
 void inbox_found_no_subscriber(lease *l, instant sent_at);
 void channel_forget(lease *l);            /* of the ask that ended: a new one has another */
 void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now);
@@ -300,6 +301,8 @@ void inbox_missing_anew(route *r, instant now);   /* its server is up again */
 void inbox_found(route *r, instant now);
 void inbox_refused(route *r, const char *words);  /* the reason for the program */
 void ask_unheard(lease *l, instant sent_at, instant now);     /* the answer was `not listening` */
+/* The server refused to decide, or was down: what it said before says nothing any more. */
+void ask_unheard_anew(lease *l);
 /* When the waiter must ask at the latest, because it gets no messages; INSTANT_NEVER: it does. */
 instant polling_at(const lease *l);
 void polling_look(lease *l, instant now); /* before an ask is sent */

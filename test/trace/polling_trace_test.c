@@ -277,6 +277,37 @@ TEST(an_outage_of_the_whole_server_is_no_reason_to_poll)
   peer_free(p);
 }
 
+/* It is not counted yet, and then the server refuses for a time: that says nothing of messages. */
+TEST(refusals_after_an_answer_not_listening_are_no_reason_to_poll)
+{
+  struct peer *p = peer_asked((struct wish){ 0 });
+
+  peer_expect(p, "acquire " KEY " 1 w");
+  answer_not_listening(p);
+  peer_connect(p, 1);
+  for (int64_t at = 0; at < 8000; at += 10) {
+    peer_advance_ms(p, 10);
+    while (peer_try_expect(p, "acquire " KEY " 1 w"))
+      peer_answer(p, "-NOREPLICAS Not enough good replicas to write.");
+    if (at == 4000)
+      assert_non_null(strstr(peer_last_event(p), "NOREPLICAS"));
+  }
+  peer_free(p);
+}
+
+TEST(an_outage_after_an_answer_not_listening_is_no_reason_to_poll)
+{
+  struct peer *p = peer_asked((struct wish){ 0 });
+
+  peer_expect(p, "acquire " KEY " 1 w");
+  answer_not_listening(p);
+  peer_break(p, 0);
+  peer_advance_ms(p, 5000);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_free(p);
+}
+
 TEST(shares_and_sets_poll_too)
 {
   struct peer *p = peer_asked((struct wish){ .kind = LOCK_RWLOCK, .reads = true });

@@ -251,6 +251,59 @@ TEST(a_refusal_of_one_channel_leaves_the_others_asked_for)
   nodes_free(l);
 }
 
+static void refuse_for(struct nodes *l, size_t node, int64_t ms)
+{
+  for (int64_t at = 0; at < ms; at += 10) {
+    nodes_pass(l, 10);
+    if (strcmp(nodes_next(l, node), "acquire") == 0)
+      nodes_answer(l, "-NOREPLICAS Not enough good replicas to write.");
+  }
+}
+
+/* Queued, and its slot moved: the new node does not count its subscription, which is confirmed
+ * behind the request, or before it. */
+static struct nodes *not_counted(bool is_before)
+{
+  struct nodes *l = fresh();
+
+  nodes_queued(l, "x");
+  nodes_move(l, "x", 1);
+  if (is_before)
+    nodes_subscribe(l, 1);
+  nodes_pass(l, 1);
+  assert_string_equal(nodes_next(l, 1), "acquire");
+  nodes_pass(l, 1);
+  if (!is_before)
+    nodes_subscribe(l, 1);
+  nodes_answer(l, "[:6 :%lld]", nodes_us(l));
+  return l;
+}
+
+TEST(a_node_that_could_not_yet_count_the_subscription_is_no_proxy)
+{
+  for (int is_before = 0; is_before < 2; is_before++) {
+    struct nodes *l = not_counted(is_before != 0);
+    const char *why = "";
+
+    nodes_pass(l, 3000);
+    (void)nodes_next(l, 1);
+    nodes_pass(l, 3000);
+    (void)lock_polls(l->table, 1, false, l->now, &why);
+    assert_int_equal(strstr(why, "proxy") != NULL, is_before);
+    nodes_free(l);
+  }
+}
+
+TEST(a_node_that_refuses_then_is_not_polled)
+{
+  struct nodes *l = not_counted(false);
+  const char *why;
+
+  refuse_for(l, 1, 5000);
+  assert_false(lock_polls(l->table, 1, false, l->now, &why));
+  nodes_free(l);
+}
+
 /* ---- leases that nobody asked for ---- */
 
 TEST(a_lease_to_be_given_back_waits_until_somebody_serves_its_slot)
