@@ -49,10 +49,12 @@ typedef struct dibs_finding {
  * `data` is not used after it. */
 typedef bool (*dibs_finding_callback)(const dibs_finding *finding, void *data);
 
-/* Examines every server of the deployment: connection, version, eviction, persistence,
+/* Examines every server that takes locks: connection, version, eviction, persistence,
  * replication, clock (offset and rate of this machine against it), permissions of this user
  * for scripts and channels, latency; in Cluster also slots and node timeout, with Sentinel
- * the sentinels. Writes only one key under `<prefix>:doctor`, which it deletes.
+ * the sentinels. Of a replicated set each further address of the URL is asked by INFO whether it
+ * answers, follows the primary, or is a second one (not with TLS: DIBS_FINDING_UNKNOWN). Writes
+ * only one key under `<prefix>:doctor`, which it deletes.
  *
  * Returns  DIBS_OK (whatever was found), DIBS_ERR_ARGUMENT (no callback); if no server could be
  *          reached at all, the server's faults.

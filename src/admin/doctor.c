@@ -204,6 +204,7 @@ static dibs_status examine_all(examination *x)
     if (first == DIBS_OK)
       first = status;
   }
+  doctor_set_examine(x);
   doctor_sentinels_examine(x);
   return answered > 0 || x->is_stopped ? DIBS_OK : first;
 }

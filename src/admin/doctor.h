@@ -45,6 +45,8 @@ typedef struct examination {
   char tag[16];                  /* the tag of a name that this server stores */
   char run_ids[QUORUM_SERVERS_MAX][48]; /* of the servers of a quorum until now; "": not known */
   int64_t lag_s;                 /* min-replicas-max-lag where it applies; 0: not, or not known */
+  /* Of the primary of a replicated set: its address, run_id, master_replid; "": not known. */
+  char primary[320], primary_id[48], set_id[48];
 } examination;
 
 typedef struct doctor_check {
@@ -75,6 +77,10 @@ resp_reply *doctor_ask(examination *x, dibs_status *ret_status, ...)
 /* Any request, as question_ask(). */
 resp_reply *doctor_ask_request(examination *x, dibs_status *ret_status,
                                const request *command);
+/* One command to a server without a route; OK: the reply, to be freed; otherwise NULL. TLS is
+ * DIBS_ERR_UNSUPPORTED. */
+resp_reply *doctor_ask_once(const examination *x, const server_url *url,
+                            const resp_argument *words, size_t count, dibs_status *ret_status);
 bool doctor_is_unix(const examination *x);
 /* Its role can change: it has replicas, sentinels or shards. */
 bool doctor_has_failover(const examination *x);
@@ -82,9 +88,13 @@ bool doctor_has_failover(const examination *x);
 /* ---- doctor_sentinel.c: after the servers ---- */
 void doctor_sentinels_examine(examination *x);
 
+/* ---- doctor_set.c: after the primary ---- */
+void doctor_set_examine(examination *x);
+
 /* ---- doctor_facts.c ---- */
 
 facts facts_ask(examination *x, const char *command, const char *about);   /* about: or NULL */
+facts facts_take(resp_reply *reply, dibs_status status);      /* the reply to such a command */
 void facts_deinit(facts *f);
 /* The value of `field`, not terminated; false: no such field. */
 bool facts_find(const facts *f, const char *field, const char **ret_value, size_t *ret_size);
@@ -92,6 +102,12 @@ bool facts_are(const facts *f, const char *field, const char *value);
 int64_t facts_number(const facts *f, const char *field, int64_t otherwise);
 /* Copies the value, truncated to `size`; "" without the field. */
 void facts_copy(const facts *f, const char *field, char *ret_value, size_t size);
+/* The same for `name=value` in a value of such parts, separated by commas. */
+void part_copy(const char *words, size_t words_size, const char *name, char *ret_value,
+               size_t size);
+/* "host:port", or "[host]:port" of IPv6. */
+void doctor_address(const char *host, const char *port, char *ret_shown, size_t size);
+int64_t part_number(const char *words, size_t size, const char *name);      /* or -1 */
 /* One setting by CONFIG GET. DIBS_OK; DIBS_ERR_DENIED and similar; DIBS_ERR_UNSUPPORTED:
  * the server has no such setting. */
 dibs_status setting_read(examination *x, const char *name, char *ret_value, size_t size);

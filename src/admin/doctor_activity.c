@@ -7,26 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `name=123` in `words`, which are parted by commas; -1: not there. */
-static int64_t part_of(const char *words, size_t size, const char *name)
-{
-  size_t length = strlen(name);
-
-  for (size_t at = 0; at < size;) {
-    size_t end = at;
-    uint64_t number;
-
-    while (end < size && words[end] != ',')
-      end++;
-    if (end - at > length && memcmp(words + at, name, length) == 0 && words[at + length] == '=')
-      return text_to_uint(words + at + length + 1, end - at - length - 1, &number) &&
-                 number <= INT64_MAX
-               ? (int64_t)number : -1;
-    at = end + 1;
-  }
-  return -1;
-}
-
 /* Of all clients, since the start or CONFIG RESETSTAT. */
 static void scripts_read(examination *x, dibs_server_numbers *n)
 {
@@ -42,8 +22,8 @@ static void scripts_read(examination *x, dibs_server_numbers *n)
     int64_t calls = -1, us = -1;
 
     if (facts_find(&f, fields[i], &words, &size)) {
-      calls = part_of(words, size, "calls");
-      us = part_of(words, size, "usec");
+      calls = part_number(words, size, "calls");
+      us = part_number(words, size, "usec");
     }
     if (calls > 0 && us >= 0) {
       n->script_calls += calls;
@@ -66,7 +46,7 @@ static int64_t replica_lag(const facts *info, int64_t replicas)
 
     (void)snprintf(field, sizeof(field), "slave%" PRId64, i);
     if (facts_find(info, field, &words, &size))
-      offset = part_of(words, size, "offset");
+      offset = part_number(words, size, "offset");
     if (offset >= 0 && written - offset > most)
       most = written - offset;
   }

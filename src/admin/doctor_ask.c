@@ -120,6 +120,21 @@ resp_reply *doctor_ask_request(examination *x, dibs_status *ret_status,
   return reply;
 }
 
+resp_reply *doctor_ask_once(const examination *x, const server_url *url,
+                            const resp_argument *words, size_t count, dibs_status *ret_status)
+{
+  const client_record *c = x->client;
+  resp_reply *reply = NULL;
+  buffer command;
+
+  buffer_init(&command, &c->memory);
+  *ret_status = resp_command(&command, words, count)
+                  ? drive_ask_once(&c->memory, url, &command, span_ms(c->times.command_ms), &reply)
+                  : DIBS_ERR_NO_MEMORY;
+  buffer_deinit(&command);
+  return reply;
+}
+
 resp_reply *doctor_ask(examination *x, dibs_status *ret_status, ...)
 {
   resp_argument words[WORDS_MAX];

@@ -2,16 +2,24 @@
 /* admin/doctor_facts.c - reads facts from servers: INFO and CONFIG GET. */
 #include "admin/doctor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 facts facts_ask(examination *x, const char *command, const char *about)
 {
-  facts f = { .reply = NULL };
+  dibs_status status;
+  resp_reply *reply = doctor_ask(x, &status, command, about, NULL);
+
+  return facts_take(reply, status);
+}
+
+facts facts_take(resp_reply *reply, dibs_status status)
+{
+  facts f = { .reply = reply, .status = status };
   const resp_node *root;
 
-  f.reply = doctor_ask(x, &f.status, command, about, NULL);
-  if (f.reply == NULL)
+  if (reply == NULL)
     return f;
   root = resp_root(f.reply);
   if (root->kind != RESP_STRING && root->kind != RESP_STATUS) {
@@ -73,6 +81,54 @@ void facts_copy(const facts *f, const char *field, char *ret_value, size_t size)
   ret_value[0] = 0;
   if (facts_find(f, field, &found, &length))
     copy_cut(found, length, ret_value, size);
+}
+
+static bool part_find(const char *words, size_t size, const char *name, const char **ret_value,
+                      size_t *ret_size)
+{
+  size_t length = strlen(name);
+
+  for (size_t at = 0; at < size;) {
+    size_t end = at;
+
+    while (end < size && words[end] != ',')
+      end++;
+    if (end - at > length && memcmp(words + at, name, length) == 0 && words[at + length] == '=') {
+      *ret_value = words + at + length + 1;
+      *ret_size = end - at - length - 1;
+      return true;
+    }
+    at = end + 1;
+  }
+  return false;
+}
+
+void part_copy(const char *words, size_t words_size, const char *name, char *ret_value,
+               size_t size)
+{
+  const char *found;
+  size_t length;
+
+  ret_value[0] = 0;
+  if (part_find(words, words_size, name, &found, &length))
+    copy_cut(found, length, ret_value, size);
+}
+
+void doctor_address(const char *host, const char *port, char *ret_shown, size_t size)
+{
+  (void)snprintf(ret_shown, size, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+int64_t part_number(const char *words, size_t size, const char *name)
+{
+  const char *found;
+  size_t length;
+  uint64_t number;
+
+  if (!part_find(words, size, name, &found, &length) || !text_to_uint(found, length, &number) ||
+      number > INT64_MAX)
+    return -1;
+  return (int64_t)number;
 }
 
 dibs_status setting_read(examination *x, const char *name, char *ret_value, size_t size)

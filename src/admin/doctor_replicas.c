@@ -9,12 +9,24 @@
 
 #include "base/plural.h"
 
-#define LAG_MAX 10
+#define LAG_MAX_S 3            /* a replica acknowledges each second */
+#define REPLICAS_SHOWN 100
 
 /* ---- the role ---- */
 
+/* For doctor_set_examine(), also without the right to INFO. */
+static void primary_keep(examination *x)
+{
+  if (x->deployment != DEPLOYMENT_REPLICATED || facts_are(&x->info, "role", "slave"))
+    return;
+  (void)snprintf(x->primary, sizeof(x->primary), "%s", x->node);
+  facts_copy(&x->info, "run_id", x->primary_id, sizeof(x->primary_id));
+  facts_copy(&x->info, "master_replid", x->set_id, sizeof(x->set_id));
+}
+
 static void role_look(examination *x, const char *name)
 {
+  primary_keep(x);
   if (x->info.reply == NULL)
     return;
   if (!facts_are(&x->info, "role", "master"))
@@ -28,26 +40,10 @@ static void role_look(examination *x, const char *name)
 /* ---- replicas ---- */
 
 typedef struct replica_set {
-  int64_t count, in_order;       /* connected replicas; those online with a small lag */
+  int64_t count, counted;        /* connected replicas; those that min-replicas-to-write counts */
   int64_t needed, lag;           /* min-replicas-to-write, min-replicas-max-lag */
   bool is_needed_known;
 } replica_set;
-
-/* `ip=..,port=..,state=online,offset=..,lag=0` */
-static bool replica_is_in_order(const char *words, size_t size)
-{
-  char line[160];
-  const char *lag;
-  unsigned int seconds = 0;
-
-  (void)snprintf(line, sizeof(line), "%.*s", (int)(size < sizeof(line) ? size : sizeof(line) - 1),
-                 words);
-  lag = strstr(line, "lag=");
-  if (lag != NULL)
-    for (lag += 4; *lag >= '0' && *lag <= '9' && seconds < 1000000; lag++)
-      seconds = 10 * seconds + (unsigned int)(*lag - '0');
-  return strstr(line, "state=online") != NULL && seconds <= LAG_MAX;
-}
 
 /* False: no right to read the settings. */
 static bool needed_read(examination *x, int64_t *ret_needed, int64_t *ret_lag)
@@ -56,20 +52,47 @@ static bool needed_read(examination *x, int64_t *ret_needed, int64_t *ret_lag)
          setting_number(x, "min-replicas-max-lag", ret_lag) == DIBS_OK;
 }
 
-static replica_set replicas_read(examination *x)
+static void late_report(examination *x, const char *name, const char *address,
+                        const char *state, int64_t lag)
+{
+  if (strcmp(state, "online") != 0)
+    doctor_add(x, name, DIBS_FINDING_WARN, "wait until it has copied all, or see its log",
+               "the replica %s is in state %s: it cannot take over yet", address, state);
+  else if (lag > LAG_MAX_S)
+    doctor_add(x, name, DIBS_FINDING_WARN, "see the replica's log and its network",
+               "the replica %s has acknowledged nothing for %" PRId64 " s: after a failover to it "
+               "locks may be forgotten", address, lag);
+}
+
+/* `ip=..,port=..,state=online,offset=..,lag=0` */
+static bool replica_look(examination *x, const char *name, const char *words, size_t size,
+                         int64_t lag_max)
+{
+  char host[80], port[8], state[24], address[96];
+  int64_t lag = part_number(words, size, "lag");
+
+  part_copy(words, size, "ip", host, sizeof(host));
+  part_copy(words, size, "port", port, sizeof(port));
+  part_copy(words, size, "state", state, sizeof(state));
+  doctor_address(host, port, address, sizeof(address));
+  late_report(x, name, address, state, lag);
+  return strcmp(state, "online") == 0 && lag <= lag_max;
+}
+
+static replica_set replicas_look(examination *x, const char *name)
 {
   replica_set r = { .count = facts_number(&x->info, "connected_slaves", 0) };
 
-  for (int64_t i = 0; i < r.count && i < 100; i++) {
+  r.is_needed_known = needed_read(x, &r.needed, &r.lag);
+  for (int64_t i = 0; i < r.count && i < REPLICAS_SHOWN; i++) {
     char field[24];
     const char *words;
     size_t size;
 
     (void)snprintf(field, sizeof(field), "slave%" PRId64, i);
     if (facts_find(&x->info, field, &words, &size))
-      r.in_order += replica_is_in_order(words, size);
+      r.counted += replica_look(x, name, words, size, r.lag);
   }
-  r.is_needed_known = needed_read(x, &r.needed, &r.lag);
   return r;
 }
 
@@ -89,19 +112,15 @@ static void replication_look(examination *x, const char *name)
 
   if (x->info.reply == NULL || !facts_are(&x->info, "role", "master"))
     return;
-  r = replicas_read(x);
+  r = replicas_look(x, name);
   ending = plural_s((uint64_t)r.count);
   x->lag_s = r.is_needed_known && r.needed > 0 ? r.lag : 0;
-  if (r.is_needed_known && r.needed > 0 && r.lag > 0 && r.in_order < r.needed)
+  if (r.is_needed_known && r.needed > 0 && r.lag > 0 && r.counted < r.needed)
     doctor_add(x, name, DIBS_FINDING_FAIL, "repair the replicas, or lower min-replicas-to-write",
                "min-replicas-to-write=%" PRId64 ", and only %" PRId64 " in order: no lock can be "
-               "taken", r.needed, r.in_order);
+               "taken", r.needed, r.counted);
   else if (r.count == 0)
     replicas_are_few(x, name);
-  else if (r.in_order < r.count)
-    doctor_add(x, name, DIBS_FINDING_WARN, "see the replicas' logs and their network",
-               "%" PRId64 " of %" PRId64 " replicas not in order, or lagging by more than %d s",
-               r.count - r.in_order, r.count, LAG_MAX);
   else if (!r.is_needed_known)
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,
                ADVICE_MODE ", or look at min-replicas-to-write",

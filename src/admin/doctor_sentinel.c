@@ -81,28 +81,14 @@ static void formula_report(examination *x, int64_t down_after_ms)
                "cut-off primary still grants after another was promoted", x->lag_s, down_after_ms);
 }
 
-static resp_reply *sentinel_ask(const examination *x, const server_url *url,
-                                dibs_status *ret_status)
-{
-  const client_record *c = x->client;
-  resp_argument words[] = { RESP_TEXT("SENTINEL"), RESP_TEXT("MASTER"),
-                            { c->servers.service, strlen(c->servers.service) } };
-  resp_reply *reply = NULL;
-  buffer command;
-
-  buffer_init(&command, &c->memory);
-  *ret_status = resp_command(&command, words, 3)
-                  ? drive_ask_once(&c->memory, url, &command, span_ms(c->times.command_ms), &reply)
-                  : DIBS_ERR_NO_MEMORY;
-  buffer_deinit(&command);
-  return reply;
-}
-
 static void sentinel_examine(examination *x, const server_url *url)
 {
+  const char *service = x->client->servers.service;
+  const resp_argument words[] = { RESP_TEXT("SENTINEL"), RESP_TEXT("MASTER"),
+                                  { service, strlen(service) } };
   text shown = text_over(x->node, sizeof(x->node));
   dibs_status status;
-  resp_reply *reply = sentinel_ask(x, url, &status);
+  resp_reply *reply = doctor_ask_once(x, url, words, 3, &status);
 
   server_url_show(url, &shown);
   if (status == DIBS_ERR_UNSUPPORTED) {

@@ -21,7 +21,7 @@
 
 enum { FINDINGS_MAX = 128, SOCKETS = 40 };
 
-struct seen { dibs_finding_grade grade; char check[24], text[512], advice[256]; };
+struct seen { dibs_finding_grade grade; char check[24], node[80], text[512], advice[256]; };
 
 static struct seen findings[FINDINGS_MAX];
 static size_t finding_count, stop_behind;
@@ -37,6 +37,7 @@ static bool take(const dibs_finding *f, void *data)
   assert_int_equal(f->size, sizeof(*f));
   s->grade = f->grade;
   (void)snprintf(s->check, sizeof(s->check), "%s", f->check);
+  (void)snprintf(s->node, sizeof(s->node), "%s", f->node);
   (void)snprintf(s->text, sizeof(s->text), "%s", f->text);
   (void)snprintf(s->advice, sizeof(s->advice), "%s", f->advice);
   assert_true(f->node[0] != 0);
@@ -69,19 +70,33 @@ static void examine(const struct test_server *s)
 static void show_all(void)
 {
   for (size_t i = 0; i < finding_count; i++)
-    (void)fprintf(stderr, "# %d %s: %s\n", (int)findings[i].grade, findings[i].check,
-                  findings[i].text);
+    (void)fprintf(stderr, "# %s %d %s: %s\n", findings[i].node, (int)findings[i].grade,
+                  findings[i].check, findings[i].text);
 }
 
-/* Exactly one of that name has this grade, and says so. */
-static void expect(const char *check, dibs_finding_grade grade, const char *words)
+/* One of that name has this grade, and says so; `node`: of this server, or NULL. */
+static void expect_at(const char *node, const char *check, dibs_finding_grade grade,
+                      const char *words)
 {
   for (size_t i = 0; i < finding_count; i++)
     if (strcmp(findings[i].check, check) == 0 && findings[i].grade == grade &&
+        (node == NULL || strstr(findings[i].node, node) == findings[i].node) &&
         strstr(findings[i].text, words) != NULL)
       return;
   show_all();
   fail_msg("no finding %s of grade %d with \"%s\"", check, (int)grade, words);
+}
+
+static void expect(const char *check, dibs_finding_grade grade, const char *words)
+{
+  expect_at(NULL, check, grade, words);
+}
+
+static void expect_none(const char *check, dibs_finding_grade grade)
+{
+  for (size_t i = 0; i < finding_count; i++)
+    if (strcmp(findings[i].check, check) == 0 && findings[i].grade == grade)
+      fail_msg("%s: %s", check, findings[i].text);
 }
 
 static void expect_advice(const char *check, const char *words)
@@ -313,6 +328,116 @@ TEST(replicas_that_do_not_bind_the_primary_are_warned_of)
   expect("role", DIBS_FINDING_FAIL, "replica");
   replica = test_server_stop(replica);
   s = test_server_stop(s);
+}
+
+/* ---- the further addresses of a replicated set ---- */
+
+/* An address at which nothing listens, as long as the socket is open. */
+static int deaf_socket(int *ret_port)
+{
+  struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+  socklen_t size = sizeof(here);
+  int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+  assert_int_equal(bind(s, (void *)&here, size), 0);
+  assert_int_equal(getsockname(s, (void *)&here, &size), 0);
+  *ret_port = ntohs(here.sin_port);
+  return s;
+}
+
+TEST(an_address_that_does_not_answer_is_warned_of)
+{
+  struct test_server *s = test_server_start();
+  char url[160], node[80];
+  int port, nothing = deaf_socket(&port);
+
+  (void)snprintf(url, sizeof(url), "%s,127.0.0.1:%d", test_server_tcp_url(s), port);
+  examine_url_as(url, DIBS_OK);
+  (void)snprintf(node, sizeof(node), "redis://127.0.0.1:%d/0", port);
+  expect_at(node, "connection", DIBS_FINDING_WARN, "cannot take over");
+  (void)close(nothing);
+  s = test_server_stop(s);
+}
+
+TEST(two_primaries_in_one_url_fail)
+{
+  struct test_server *s = test_server_start(), *other = test_server_start();
+  char url[160], a[32], b[32];
+
+  (void)snprintf(url, sizeof(url), "%s,127.0.0.1:%d", test_server_tcp_url(s),
+                 test_server_port(other));
+  examine_url_as(url, DIBS_OK);
+  (void)snprintf(a, sizeof(a), ":%d", test_server_port(s));
+  (void)snprintf(b, sizeof(b), ":%d", test_server_port(other));
+  expect("role", DIBS_FINDING_FAIL, "two primaries");
+  expect("role", DIBS_FINDING_FAIL, a);
+  expect("role", DIBS_FINDING_FAIL, b);
+  (void)snprintf(url, sizeof(url), "%s,localhost:%d", test_server_tcp_url(s),
+                 test_server_port(s));
+  examine_url_as(url, DIBS_OK);
+  expect("role", DIBS_FINDING_PASS, "by another address");
+  expect_none("role", DIBS_FINDING_FAIL);
+  s = test_server_stop(s);
+  other = test_server_stop(other);
+}
+
+/* What its primary says of it: an address, and no port that another begins with. */
+static void expect_late(const struct test_server *replica)
+{
+  char words[80];
+
+  (void)snprintf(words, sizeof(words), ":%d has acknowledged nothing for ",
+                 test_server_port(replica));
+  expect("replication", DIBS_FINDING_WARN, words);
+}
+
+static bool is_late(void *primary)
+{
+  const char *lag = strstr(test_server_command(primary, "INFO replication"), ",lag=");
+
+  return lag != NULL && strtol(lag + 5, NULL, 10) > 3;
+}
+
+TEST(a_replica_that_lags_is_warned_of)
+{
+  struct test_set *set = test_set_start(&(struct test_set_options){ .replicas = 1,
+                                                                    .repl_timeout_s = 600 });
+  struct test_server *replica = test_set_member(set, 1);
+
+  examine_url_as(test_set_url(set), DIBS_OK);
+  expect_at(test_server_tcp_url(replica), "role", DIBS_FINDING_PASS, "replica of 127.0.0.1:");
+  test_server_pause(replica);
+  assert_true(live_until(LIVE_LONG_MS, is_late, test_set_member(set, 0)));
+  examine_url_as(test_set_url(set), DIBS_OK);
+  expect_late(replica);
+  expect("replication", DIBS_FINDING_WARN, "min-replicas-to-write=0");
+  expect_at(test_server_tcp_url(replica), "connection", DIBS_FINDING_WARN, "cannot take over");
+  set = test_set_stop(set);
+}
+
+TEST(a_replica_that_does_not_follow_the_primary_is_reported)
+{
+  struct test_set *set = test_set_start(NULL);
+  struct test_server *stray = test_server_start(), *other = test_server_start();
+  char url[400];
+  int port, nothing = deaf_socket(&port);
+
+  (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
+                 test_server_port(test_set_member(set, 0)),
+                 test_server_port(test_set_member(set, 1)),
+                 test_server_port(test_set_member(set, 2)), test_server_port(stray));
+  assert_string_equal(test_server_command(stray, "REPLICAOF 127.0.0.1 %d", port), "OK");
+  examine_url_as(url, DIBS_OK);
+  expect_at(test_server_tcp_url(stray), "role", DIBS_FINDING_WARN, "is down");
+  test_demote(stray, other);
+  assert_true(test_wait_in_sync(other, stray, LIVE_LONG_MS));
+  examine_url_as(url, DIBS_OK);
+  /* The client asks the stray one for its primary, and on a slow machine may find that first. */
+  expect("role", DIBS_FINDING_FAIL, "primar");
+  (void)close(nothing);
+  stray = test_server_stop(stray);
+  other = test_server_stop(other);
+  set = test_set_stop(set);
 }
 
 /* ---- clocks ---- */
