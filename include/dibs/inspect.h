@@ -125,6 +125,9 @@ typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data
  * REDISSON (of permits those with leases in use) and PLAIN (any string under
  * such a key) are found among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and a longer
  * fixed start of the pattern shortens the walk.
+ * After a fault the callback has had the names that were found until then; if no node of a Cluster
+ * serves some slots, those of all other slots, and then it is DIBS_ERR_UNREACHABLE, unless the
+ * pattern is a name (without * ? [ and \) whose slot is served.
  * Returns DIBS_OK, DIBS_ERR_UNREACHABLE, other faults. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
   dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);

@@ -393,13 +393,26 @@ static dibs_status single_check(walk *w)
   return question_read_only(status);
 }
 
+/* With the mutex: whether all that the pattern means is in a slot that a node serves. */
+static bool is_served(const walk *w)
+{
+  const protocol *names = &w->client->names;
+  char bytes[KEY_TEXT_SIZE];
+  text key = text_over(bytes, sizeof(bytes));
+
+  if (w->pattern == NULL || !pattern_is_in_one_slot(w->pattern))
+    return false;
+  names->dialect->key(names, w->pattern, strlen(w->pattern), &key);
+  return engine_route_of_key(drive_engine(w->client->drive), bytes, key.used) != SIZE_MAX;
+}
+
 static dibs_status slots_check(walk *w)
 {
   size_t count;
 
   if (client_enter(w->client, false) != DIBS_OK)
     return DIBS_ERR_CLOSED;
-  count = engine_unserved_slots(drive_engine(w->client->drive));
+  count = is_served(w) ? 0 : engine_unserved_slots(drive_engine(w->client->drive));
   client_leave(w->client);
   if (count == 0)
     return DIBS_OK;

@@ -15,7 +15,7 @@
 typedef struct party_row {
   dibs_party *party;
   uint64_t ask;
-  bool holds;
+  bool holds, is_asked;
   question question;
 } party_row;
 
@@ -92,7 +92,16 @@ static void party_row_read(party_row *one, const fields *f)
   }
 }
 
-static void party_ask(client_record *c, question *q, const dibs_party *p, instant until)
+/* Where no node of a Cluster serves the slot of its registration, an ask would wait for one, and
+ * take the time that is left for other names. */
+static bool is_unserved(client_record *c, const text *key)
+{
+  return c->servers.kind == DEPLOYMENT_CLUSTER &&
+         engine_route_of_key(drive_engine(c->drive), key->at, key->used) == SIZE_MAX;
+}
+
+/* false: it is not asked. */
+static bool party_ask(client_record *c, question *q, const dibs_party *p, instant until)
 {
   char bytes[KEY_TEXT_SIZE];
   text key = text_over(bytes, sizeof(bytes));
@@ -100,11 +109,14 @@ static void party_ask(client_record *c, question *q, const dibs_party *p, instan
   request command;
 
   native_client_key(&c->names, p->client, &key);
+  if (is_unserved(c, &key))
+    return false;
   words[1].size = key.used;
   request_init(&command, &c->memory);
   (void)request_command(&command, words, 2);      /* question_ask() refuses an incomplete one */
   question_ask(c, q, &command, until);
   request_deinit(&command);
+  return true;
 }
 
 /* Sends all requests, then reads all replies. */
@@ -114,9 +126,10 @@ static void party_info_ask(client_record *c, party_row *parties, size_t count, c
   if (client_enter(c, true) != DIBS_OK)
     return;
   for (size_t i = 0; i < count; i++)
-    party_ask(c, &parties[i].question, parties[i].party, until);
+    parties[i].is_asked = party_ask(c, &parties[i].question, parties[i].party, until);
   for (size_t i = 0; i < count; i++)
-    (void)question_wait(c, &parties[i].question);
+    if (parties[i].is_asked)
+      (void)question_wait(c, &parties[i].question);
   client_leave(c);
   for (size_t i = 0; i < count; i++) {
     if (parties[i].question.reply != NULL)

@@ -9,5 +9,7 @@
  * where `{x}` is another spelling of the lock `x`, one that is in braces means that. */
 bool pattern_means(const char *pattern, const char *name);
 bool pattern_means_lock(const protocol *n, const char *pattern, const char *name);
+/* It means one name only, which is in the slot of that lock, of whatever family it is. */
+bool pattern_is_in_one_slot(const char *pattern);
 
 #endif

@@ -10,10 +10,16 @@
 static bool add(dibs_family family, const char *name, size_t size, void *data)
 {
   name_list *list = data;
-  struct named *more = reallocarray(list->items, list->count + 1, sizeof(*more));
-  char *copy = strdup(name);
+  struct named *more;
+  char *copy;
 
   (void)size;
+  if (family == DIBS_FAMILY_LOCK) {
+    list->has_locks = true;
+    return true;
+  }
+  more = reallocarray(list->items, list->count + 1, sizeof(*more));
+  copy = strdup(name);
   list->items = more != NULL ? more : list->items;
   if (more == NULL || copy == NULL) {
     free(copy);

@@ -70,6 +70,7 @@ typedef struct status_list {
   const status_arguments *a;
   name_list others;    /* elections, objects */
   bool is_private;
+  dibs_error error;    /* the first fault: the list is incomplete */
   status_table table;
   size_t shown; /* JSON lines go out at once */
   size_t free;  /* left out without --all */
@@ -157,68 +158,85 @@ static uint32_t families_of(const status_arguments *a, bool *ret_has_locks)
   return families;
 }
 
-static void add_other(status_list *list, const session *s, const object_row *o, const char *name)
+/* false: it could not be read. */
+static bool add_other(status_list *list, const session *s, const object_row *o, const char *name)
 {
   object_view view = { 0 };
   status_row *row;
 
-  if (list->a->only_held || (list->a->only_waiting && !o->has_waiters) ||
-      !o->look(s, name, &view))
-    return;
+  if (list->a->only_held || (list->a->only_waiting && !o->has_waiters))
+    return true;
+  if (!o->look(s, name, &view))
+    return false;
   if (list->a->only_waiting && view.waiting == 0) {
     json_decref(view.json);
-    return;
+    return true;
   }
   if (list->a->line.wants_json) {
     add_object(list, view.json);
-    return;
+    return true;
   }
   row = table_add_plain(&list->table, name, o->word);
   if (row == NULL)
-    return;
+    return true;
   memcpy(row->state, view.state, sizeof(row->state));
   memcpy(row->waiting_text, view.waiting_text, sizeof(row->waiting_text));
   row->waiting = view.waiting;
+  return true;
 }
 
-static dibs_status fill_list(status_list *list, session *s, const char *pattern)
+/* A server that is silent now would take a time limit for each name. */
+static void add_others(status_list *list, const session *s)
+{
+  for (size_t i = 0; i < list->others.count; i++)
+    for (const object_row *const *o = objects; *o != NULL; o++)
+      if ((*o)->family == list->others.items[i].family &&
+          !add_other(list, s, *o, list->others.items[i].name) && list->error.status != DIBS_OK)
+        return;
+}
+
+static void note_fault(status_list *list, const session *s, dibs_status status)
+{
+  if (status != DIBS_OK && list->error.status == DIBS_OK)
+    list->error = session_error(s->client, status);
+}
+
+/* In a Cluster without some of its nodes: what the others have. No second walk where no server has
+ * answered the first. */
+static void fill_list(status_list *list, session *s, const char *pattern)
 {
   bool has_locks;
   uint32_t families = families_of(list->a, &has_locks);
-  dibs_status status = DIBS_OK;
 
   if (families != 0)
-    status = names_read(&list->others, s->client, families, pattern);
-  if (status == DIBS_OK && has_locks)
-    status = dibs_list(s->client, pattern, add_row, list);
-  for (size_t i = 0; i < list->others.count && status == DIBS_OK; i++)
-    for (const object_row *const *o = objects; *o != NULL; o++)
-      if ((*o)->family == list->others.items[i].family)
-        add_other(list, s, *o, list->others.items[i].name);
-  return status;
+    note_fault(list, s, names_read(&list->others, s->client,
+                                   has_locks ? families | DIBS_FAMILY_LOCK : families, pattern));
+  if (has_locks && (list->error.status == DIBS_OK || list->others.has_locks))
+    note_fault(list, s, dibs_list(s->client, pattern, add_row, list));
+  add_others(list, s);
 }
 
 /* ---- status ---- */
 
 static int show_once(session *s, const status_arguments *a)
 {
-  status_list list = { .a = a, .is_private = s->is_private };
+  status_list list = { .a = a, .is_private = s->is_private, .error = DIBS_ERROR_INIT };
   const char *pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
-  dibs_status status;
   int code;
 
   if (a->wants_graph || a->wants_dot)
     return graph_show(s, pattern, a->wants_dot);
-  status = fill_list(&list, s, pattern);
+  fill_list(&list, s, pattern);
   code = list.table.count + list.shown + list.free > 0 ? CODE_OK : CODE_NO;
-  if (status != DIBS_OK)
-    code = session_verb_fault(s, status, "cannot list locks");
+  if (list.error.status != DIBS_OK)
+    code = session_report(&list.error, list.table.count + list.shown > 0
+                                         ? "not all names are shown" : "cannot list locks", NULL);
   else if (list.table.has_no_memory)
     code = session_verb_fault(s, DIBS_ERR_NO_MEMORY, "status");
   if (a->watch_ms > 0 && terminal_erases(STDOUT_FILENO) && !a->line.wants_json)
     fputs("\033[H\033[2J", stdout);
   table_print(&list.table, a->order, terminal_columns_of(STDOUT_FILENO));
-  if (status == DIBS_OK && list.free > 0)
+  if (list.error.status == DIBS_OK && list.free > 0)
     say_softly("%zu free lock%s not shown (--all)", list.free, plural_s(list.free));
   table_free(&list.table);
   names_free(&list.others);

@@ -92,6 +92,45 @@ def a_slot_that_no_node_serves_is_69_in_every_subcommand():
         server.stop()
 
 
+def a_list_without_some_slots_shows_what_the_others_have():
+    server = _Cluster()
+    url = 'redis+cluster://' + server.tcp
+    try:
+        server.ask('CONFIG', 'SET', 'cluster-require-full-coverage', 'no')
+        server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+        until(lambda: 'cluster_state:ok' in server.ask('CLUSTER', 'INFO'), 'it serves all')
+        for words in (('acquire', '--no-renew', '-t', '10m', 'a'),
+                      ('acquire', '--no-renew', '-t', '10m', '{a}2'),
+                      ('acquire', '--no-renew', '-t', '10m', '{a}3'), ('sem', 'set', 'c', '2'),
+                      ('latch', 'set', '{a}gate', '3'),
+                      ('latch', 'down', '--once', 'i', '{a}gate')):
+            done = dibs(*words, '-u', url)
+            equal(done.code, 0, done)
+        # The slots of a and c stay: neither that of b nor those in which the holders registered.
+        server.ask('CLUSTER', 'DELSLOTSRANGE', '0', '7364', '7366', '15494', '15496', '16383')
+        for words in (['status'], ['status', '--json']):
+            done = dibs(*words, '-u', url)
+            equal(done.code, 69, done)
+            for part in ('lock', 'held', '{a}2', '{a}3', 'semaphore', 'latch', '{a}gate'):
+                contains(done.out, part)
+            contains(done.err, 'not all names are shown')
+            contains(done.err, 'no node of the Cluster serves 16382 of its 16384 slots')
+        # A name is not missed where its slot is served.
+        for name, words in (('a', 'held'), ('{a}', 'held'), ('c', 'semaphore'),
+                            ('{a}gate', 'latch')):
+            done = dibs('status', name, '-u', url)
+            equal((done.code, done.err), (0, ''), done)
+            contains(done.out, words)
+        equal(dibs('sem', 'ls', 'c', '-u', url).code, 0)
+        contains(dibs('top', '--once', '{a}*', '-u', url).err, 'no node of the')
+        contains(dibs('top', '--once', 'a', '-u', url).out, '1 held')
+        for pattern in ('b', '{b}', 'a*', '[a]', 'a}b'):
+            done = dibs('status', pattern, '-u', url)
+            equal(done.code, 69, done)
+    finally:
+        server.stop()
+
+
 def what_the_user_may_not_do_is_77_in_every_subcommand():
     server = Server()
     try:
