@@ -2,6 +2,7 @@
 """test_redis_py_ends.py - calls of dibs.redis_py.Lock that end early: cancelled, interrupted, or with
 their loop."""
 import asyncio
+import os
 import threading
 
 import pytest
@@ -144,6 +145,48 @@ def test_an_interruption_at_any_place_of_a_wait_leaves_the_line(there, name):
     assert number > 40
     with waiter:
         assert waiter.owned()
+
+
+@pytest.mark.parametrize('kind', ['release', 'with'])
+def test_an_interruption_at_any_place_of_a_release_leaves_no_key(there, name, kind):
+    """At the first instruction of release(), or of __exit__(), no code of ours has begun: the object
+    has its token still."""
+
+    def body():
+        if kind == 'with':
+            with lock:
+                pass
+        else:
+            lock.release()
+
+    lock, number = redis_py.Lock(there, name), 1
+    there.ping()
+    entry = {'with': '__exit__', 'release': 'release'}[kind]
+    while True:
+        if kind == 'release':
+            assert lock.acquire()
+        if not interrupted_at(number, body, [entry], os.path.dirname(redis.__file__)):
+            break
+        assert not there.exists(name) and lock.local.token is None, number
+        number += 1
+    assert number > 20
+
+
+def test_a_release_without_an_answer_may_be_called_again(there, name):
+    class Cut(redis_py.Lock):
+        def do_release(self, token):
+            if self.is_cut:
+                self.is_cut = False
+                raise redis.exceptions.TimeoutError
+            return super().do_release(token)
+
+    lock = Cut(there, name, timeout=60)
+    lock.is_cut = True
+    with pytest.raises(redis.exceptions.TimeoutError):
+        with lock:
+            pass
+    lock.release()
+    assert not there.exists(name) and lock.local.token is None
 
 
 class Unanswered(redis_py.aio.Lock):

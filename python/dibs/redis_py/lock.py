@@ -6,12 +6,14 @@ import uuid
 from typing import Any, Optional, Union
 
 import redis.lock
-from redis.exceptions import ConnectionError, RedisError, TimeoutError
+from redis.exceptions import (ConnectionError, LockError, LockNotOwnedError, RedisError,
+                              TimeoutError)
 
 from dibs.redis_py.message import RELEASE, bytes_of
 from dibs.redis_py.threads import Clock, Place, is_awaited
 
 Number = Union[int, float]
+UNANSWERED = ConnectionError, TimeoutError
 mod_time = Clock()
 
 
@@ -72,16 +74,47 @@ class Lock(redis.lock.Lock):
             has: bool = self.do_acquire(token) or (  # type: ignore[arg-type, unused-ignore]
                 is_unique and bytes_of(self.redis, self.redis.get(self.name)) == token)
         except BaseException as exception:
-            if not isinstance(exception, Exception) or isinstance(
-                    exception, (ConnectionError, TimeoutError)):
+            if not isinstance(exception, Exception) or isinstance(exception, UNANSWERED):
                 self._give_back(token)
             raise
         if has:
             self.local.token = token
         return has
 
+    def release(self) -> None:
+        """Releases it. Without an answer it raises, and may be called again: LockNotOwnedError
+        says then that it was released."""
+        token = self.local.token
+        if token is None:
+            raise LockError("Cannot release a lock that's not owned or is already unlocked.")
+        try:
+            self._release(token)
+            self._forget(token)
+        except LockNotOwnedError:
+            self._forget(token)
+            raise
+        except BaseException as exception:
+            if not isinstance(exception, Exception):
+                self._give_back(token)
+            raise
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        try:
+            super().__exit__(kind, value, trace)
+        except BaseException as exception:      # Ctrl-C may come before the first line of release()
+            token = self.local.token
+            if not isinstance(exception, Exception) and token is not None:
+                self._give_back(token)
+            raise
+
+    def _release(self, token: bytes) -> None:
+        self.do_release(token)  # type: ignore[arg-type, unused-ignore]
+
     def _give_back(self, token: bytes) -> None:
         with contextlib.suppress(RedisError, OSError):
-            self.do_release(token)  # type: ignore[arg-type, unused-ignore]
+            self._release(token)
+        self._forget(token)
+
+    def _forget(self, token: bytes) -> None:
         if self.local.token == token:
             self.local.token = None
