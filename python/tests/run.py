@@ -17,7 +17,7 @@ MORE = ('cffi', 'fastapi', 'httpx', 'ipython', 'mypy', 'packaging', 'pyright', '
         'redis', 'rq', 'types-cffi', 'typing_extensions', 'uvloop')
 MORE_TESTS = ('test_aio.py', 'test_aio_ends.py', 'test_guide.py',
               'test_process.py::test_a_notebook_uses_both_clients', 'test_redis_py.py',
-              'test_redis_py_ends.py')
+              'test_redis_py_ends.py', 'test_redis_py_unanswered.py')
 
 
 def environment(directory):

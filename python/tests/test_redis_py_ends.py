@@ -11,7 +11,7 @@ import harness
 
 redis = pytest.importorskip('redis', reason='redis-py is not installed')
 from dibs import redis_py  # noqa: E402
-from dibs.redis_py import tasks, threads  # noqa: E402
+from dibs.redis_py import tasks, threads, undo  # noqa: E402
 from test_process import interrupted_at  # noqa: E402
 from test_redis_py import HOUR, awaited, looped, there, until  # noqa: E402, F401
 
@@ -255,6 +255,6 @@ def test_a_silent_server_delays_the_end_of_a_loop_by_a_limit(server, there, name
         await until(lambda: there.exists(name))
         assert not task.done()
 
-    monkeypatch.setattr(tasks, 'LAST_S', 0.01)
+    monkeypatch.setattr(undo, 'LAST_S', 0.01)
     asyncio.run(main())
     assert there.exists(name)

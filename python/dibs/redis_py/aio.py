@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """dibs.redis_py.aio - redis.asyncio.lock.Lock, whose waiters get a message when the lock is free."""
 import asyncio
+import contextlib
 import uuid
 from typing import Any, Optional, Tuple, Union
 
 import redis.asyncio.lock
-from redis.exceptions import LockError, LockNotOwnedError
+from redis.exceptions import LockError, LockNotOwnedError, RedisError
 
-from dibs.redis_py.lock import Local, Number
+from dibs.redis_py.lock import UNANSWERED, Local, Number
 from dibs.redis_py.message import RELEASE, bytes_of
-from dibs.redis_py.tasks import Place, asked, begun, end_of, is_awaited, or_back
+from dibs.redis_py.tasks import Place, asked, begun, end_of, is_awaited, or_back, repeated
 
 
 class Lock(redis.asyncio.lock.Lock):
@@ -57,13 +58,20 @@ class Lock(redis.asyncio.lock.Lock):
             return await self.do_acquire(token) or (
                 is_unique and bytes_of(self.redis, await self.redis.get(self.name)) == token)
 
-        has: bool = await asked(ask, lambda: self.do_release(token))
+        has: bool = await asked(ask, lambda: self._give_back(token, is_unique))
         if has:
-            self.local.token = token
+            self.local.token, self.local.made = token, token if is_unique else None
         return has
 
+    async def _give_back(self, token: Any, is_repeated: bool) -> None:
+        """A token that the caller has given may be given again, and must not be released then."""
+        with contextlib.suppress(*() if is_repeated else (RedisError, OSError)):
+            await self.do_release(token)
+
     async def release(self) -> None:
-        """Releases it. After a cancelled release, another one awaits that one."""
+        """Releases it. After a cancelled release, another one awaits that one. Without an answer it
+        raises, goes on without its caller, and may be called again: LockNotOwnedError says then
+        that it was released."""
         token = self.local.token
         if token is None:
             raise LockError("Cannot release a lock that's not owned or is already unlocked.")
@@ -78,6 +86,10 @@ class Lock(redis.asyncio.lock.Lock):
             await self.do_release(token)
         except LockNotOwnedError:
             self._forget(token)
+            raise
+        except UNANSWERED:
+            if getattr(self.local, 'made', None) == token:
+                repeated(lambda: self.do_release(token))
             raise
         self._forget(token)
 

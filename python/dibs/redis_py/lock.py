@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """dibs.redis_py.lock - redis.lock.Lock, whose waiters get a message when the lock is free."""
-import contextlib
 import threading
 import uuid
 from typing import Any, Optional, Union
@@ -9,6 +8,7 @@ import redis.lock
 from redis.exceptions import (ConnectionError, LockError, LockNotOwnedError, RedisError,
                               TimeoutError)
 
+from dibs.redis_py import undo
 from dibs.redis_py.message import RELEASE, bytes_of
 from dibs.redis_py.threads import Clock, Place, is_awaited
 
@@ -21,6 +21,7 @@ class Local(threading.local):
     """Each thread has no token at first: redis-py's has none for other threads to read."""
 
     token: Optional[bytes] = None
+    made: Optional[bytes] = None            # the last token that acquire() has made
 
 
 class Lock(redis.lock.Lock):
@@ -64,7 +65,7 @@ class Lock(redis.lock.Lock):
         except BaseException:                   # Ctrl-C, too, while the place is entered or left
             place.leave()
             if has:
-                self._give_back(mine)
+                self._give_back(mine, token is None)
             raise
 
     def _ask(self, token: bytes, is_unique: bool) -> bool:
@@ -75,15 +76,15 @@ class Lock(redis.lock.Lock):
                 is_unique and bytes_of(self.redis, self.redis.get(self.name)) == token)
         except BaseException as exception:
             if not isinstance(exception, Exception) or isinstance(exception, UNANSWERED):
-                self._give_back(token)
+                self._give_back(token, is_unique)
             raise
         if has:
-            self.local.token = token
+            self.local.token, self.local.made = token, token if is_unique else None
         return has
 
     def release(self) -> None:
-        """Releases it. Without an answer it raises, and may be called again: LockNotOwnedError
-        says then that it was released."""
+        """Releases it. Without an answer it raises, goes on in the background, and may be called
+        again: LockNotOwnedError says then that it was released."""
         token = self.local.token
         if token is None:
             raise LockError("Cannot release a lock that's not owned or is already unlocked.")
@@ -93,9 +94,13 @@ class Lock(redis.lock.Lock):
         except LockNotOwnedError:
             self._forget(token)
             raise
+        except UNANSWERED:
+            if self._is_made(token):
+                undo.repeat(lambda: self._release(token))
+            raise
         except BaseException as exception:
             if not isinstance(exception, Exception):
-                self._give_back(token)
+                self._give_back(token, self._is_made(token))
             raise
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
@@ -104,15 +109,26 @@ class Lock(redis.lock.Lock):
         except BaseException as exception:      # Ctrl-C may come before the first line of release()
             token = self.local.token
             if not isinstance(exception, Exception) and token is not None:
-                self._give_back(token)
+                self._give_back(token, self._is_made(token))
             raise
+
+    def _is_made(self, token: bytes) -> bool:
+        """A token that the caller has given may be given again, and must not be released then."""
+        return getattr(self.local, 'made', None) == token
 
     def _release(self, token: bytes) -> None:
         self.do_release(token)  # type: ignore[arg-type, unused-ignore]
 
-    def _give_back(self, token: bytes) -> None:
-        with contextlib.suppress(RedisError, OSError):
+    def _give_back(self, token: bytes, is_repeated: bool) -> None:
+        try:
             self._release(token)
+        except LockError:
+            pass
+        except BaseException as exception:
+            if is_repeated:
+                undo.repeat(lambda: self._release(token))
+            if not isinstance(exception, (RedisError, OSError)):
+                raise
         self._forget(token)
 
     def _forget(self, token: bytes) -> None:

@@ -7,20 +7,56 @@ from typing import Any, Awaitable, Callable, Coroutine, Optional, Set, TypeVar
 
 from redis.asyncio.client import PubSub
 from redis.asyncio.connection import ConnectionPool
-from redis.exceptions import ConnectionError, RedisError, TimeoutError
+from redis.exceptions import ConnectionError, LockError, RedisError, TimeoutError
 
+from dibs.redis_py import undo
 from dibs.redis_py.line import Lines
 from dibs.redis_py.message import channel_of, key_of, receiver_of
 
 CONFIRMED_S = 1.0             # the longest wait for the confirmation of a subscription
-LAST_S = 5.0                  # how long a server may delay the end of a loop
+LONG_PAUSE_S = 3.0            # between attempts to reach a server that does not answer
 T = TypeVar('T')
 _going_on: Set['asyncio.Task[Any]'] = set()     # without the task that began them
 
 
-async def _quietly(call: Callable[[], Awaitable[Any]]) -> None:
-    with contextlib.suppress(RedisError, OSError):
-        await call()
+async def _is_answered(give_back: Callable[[], Awaitable[Any]]) -> bool:
+    try:
+        await give_back()
+    except LockError:                           # the key is not there, or is another holder's
+        return True
+    except (RedisError, OSError):
+        return False
+    return True
+
+
+async def _until_answered(give_back: Callable[[], Awaitable[Any]], seconds: float) -> None:
+    loop, pause = asyncio.get_running_loop(), undo.PAUSE_S
+    end = loop.time() + seconds
+    while not await _is_answered(give_back) and loop.time() < end:
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONG_PAUSE_S)    # there may be many of these tasks
+
+
+async def _at_the_end(give_back: Callable[[], Awaitable[Any]]) -> None:
+    """Both have the limit: redis-py may lose the cancellation of an attempt."""
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(_until_answered(give_back, undo.LAST_S), undo.LAST_S)
+
+
+def repeated(give_back: Callable[[], Awaitable[Any]]) -> None:
+    """Calls it in a task until the server answers."""
+    begun(or_back(lambda: _until_answered(give_back, undo.LIMIT_S), give_back))
+
+
+async def _undone(give_back: Callable[[], Awaitable[Any]]) -> None:
+    if not await _is_answered(give_back):
+        repeated(give_back)
+
+
+def _over(task: 'asyncio.Task[Any]') -> None:
+    _going_on.discard(task)
+    if not task.cancelled():
+        task.exception()                        # has been looked at, if no task awaits it any more
 
 
 def begun(coroutine: Coroutine[Any, Any, T]) -> 'asyncio.Task[T]':
@@ -28,12 +64,8 @@ def begun(coroutine: Coroutine[Any, Any, T]) -> 'asyncio.Task[T]':
     connection with the answer on its way."""
     task = asyncio.get_running_loop().create_task(coroutine)
     _going_on.add(task)
-    task.add_done_callback(_going_on.discard)
+    task.add_done_callback(_over)
     return task
-
-
-def given_back(give_back: Callable[[], Awaitable[Any]]) -> 'asyncio.Task[None]':
-    return begun(or_back(lambda: _quietly(give_back), give_back))
 
 
 async def end_of(task: 'asyncio.Task[T]', give_back: Callable[[], Awaitable[Any]]) -> T:
@@ -43,7 +75,7 @@ async def end_of(task: 'asyncio.Task[T]', give_back: Callable[[], Awaitable[Any]
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         if task.cancelled():
-            await asyncio.shield(given_back(give_back))
+            await asyncio.shield(begun(_at_the_end(give_back)))
         raise
 
 
@@ -57,7 +89,7 @@ async def asked(ask: Callable[[], Awaitable[T]], give_back: Callable[[], Awaitab
     except asyncio.CancelledError:
         if not answer.cancelled() and answer.exception() is None and answer.result():
             # It came before the cancellation.
-            await end_of(given_back(give_back), give_back)
+            await end_of(begun(or_back(lambda: _undone(give_back), give_back)), give_back)
         raise
 
 
@@ -69,10 +101,10 @@ async def _deliver(ask: Callable[[], Awaitable[T]], give_back: Callable[[], Awai
         if not answer.cancelled():
             answer.set_result(has)
         elif has:
-            await _quietly(give_back)
+            await _undone(give_back)
     except Exception as error:
         if isinstance(error, (ConnectionError, TimeoutError)):
-            await _quietly(give_back)
+            await _undone(give_back)
         if not answer.cancelled():
             answer.set_exception(error)
     finally:
@@ -86,8 +118,7 @@ async def or_back(call: Callable[[], Awaitable[None]],
     try:
         await call()
     except asyncio.CancelledError:
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(_quietly(give_back), LAST_S)
+        await _at_the_end(give_back)
 
 
 async def _is_set_within(event: asyncio.Event, seconds: Optional[float]) -> bool:
