@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """dibs.hold - a granted lock: its fence, its loss, its release."""
 import threading
-from typing import Any, Callable, List, NamedTuple, Optional, TypeVar
+from typing import Any, Callable, Iterable, List, NamedTuple, Optional, TypeVar
 
 from dibs import callbacks
 from dibs._dibs import ffi, lib
@@ -175,7 +175,7 @@ class Held:
 H = TypeVar('H', bound=Held)
 
 
-def left(holds: List[H], who: Any) -> H:
+def left(holds: Iterable[H], who: Any) -> H:
     """The hold of the block that `who` leaves, a thread or a task: the last one that it entered,
     else the first one of another, because a generator may end elsewhere. Two get different ones;
     who asks again gets the same."""
@@ -205,10 +205,10 @@ class Hold(Held):
         self._watch.end()
         check(status)
 
-    def _begin_block(self, who: Any = None) -> None:
+    def _begin_block(self) -> None:
         """A signal may raise before the first line of what ends the block: then the end of this
         object releases the lock."""
-        self._handle, self._entered_by = ffi.gc(self._handle, lib.dibs_py_ended), who
+        self._handle = ffi.gc(self._handle, lib.dibs_py_ended)
 
     def _let_go(self) -> None:
         """After an exception in its release; that of a signal may come before it."""

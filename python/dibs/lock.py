@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Type, TypeVar
 
 from dibs._dibs import ffi, lib
 from dibs.call import signals_reach_here, wait_interruptibly
@@ -38,7 +38,9 @@ class Request(Generic[H]):
         self._arguments = (client.handle, target.c)
         self._options = LockCall(options)
         self._owner = OWNER if options.get('owned', True) else None
-        self._holds: List[H] = []                    # of the blocks that use this object
+        # Of the blocks that use this object, whose end releases them: a signal may raise before the
+        # first line of __exit__(), and `with ... as hold` keeps the hold, but not this object.
+        self._holds: Dict[H, Any] = {}
 
     def acquire(self) -> H:
         """Acquires it, waiting at most `wait` seconds. Raises TimedOut (Busy of try_acquire())
@@ -62,15 +64,15 @@ class Request(Generic[H]):
             acquire(watch, granted)
             hold = self._kind(granted[0], watch)
             if is_block:
-                hold._begin_block(OWNER.key)
-                self._holds.append(hold)
+                hold._entered_by = OWNER.key
+                self._holds[hold] = ffi.gc(granted[0], lib.dibs_py_ended)
             return hold
         except BaseException:
             watch.end()
             if granted[0] != ffi.NULL:
                 lib.dibs_release(granted[0])
-            for hold in [hold for hold in self._holds if hold._watch is watch]:
-                self._holds.remove(hold)
+            for hold in [hold for hold in list(self._holds) if hold._watch is watch]:
+                del self._holds[hold]
             raise
 
     def _call(self, call: Any, watch: Watch, wait_ms: int, *more: Any) -> int:
@@ -111,9 +113,9 @@ class Request(Generic[H]):
         except BaseException:                        # also a signal's, before the release
             hold = left(self._holds, OWNER.key)
             hold._let_go()
-            self._holds.remove(hold)
+            self._holds.pop(hold, None)
             raise
-        self._holds.remove(hold)
+        del self._holds[hold]
 
 
 class Lock(Request[Hold]):

@@ -112,24 +112,29 @@ def ended_by(acquire):
         acquire()
 
 
-@pytest.mark.parametrize('kind', ['of the block', 'kept', 'hold'])
+@pytest.mark.parametrize('kind', ['of the block', 'as', 'kept', 'hold'])
 def test_an_interruption_at_any_place_of_a_block_leaves_no_lock(client, other, name, kind):
     """At the first instruction of __exit__() no code of ours has begun: the block has the only
-    reference, and its end releases."""
-    kept = client.lock(name)
+    reference to the lock object, and its end releases, though `as` keeps the hold."""
+    kept, holds = client.lock(name), [None]
     client.ping()
 
     def block():
         with client.lock(name) if kind == 'of the block' else kept:
             pass
 
+    def named():
+        with client.lock(name) as holds[0]:
+            pass
+
     def hold():
         with kept.acquire():
             pass
 
-    without = {'of the block': [], 'kept': ['__exit__'], 'hold': ['__enter__', '_begin_block']}
-    number = 1
-    while interrupted_at(number, hold if kind == 'hold' else block, without[kind]):
+    without = {'of the block': [], 'as': [], 'kept': ['__exit__'],
+               'hold': ['__enter__', '_begin_block']}
+    body, number = {'as': named, 'hold': hold}.get(kind, block), 1
+    while interrupted_at(number, body, without[kind]):
         harness.until(lambda: not client.names(), 'it is released')
         number += 1
     assert number > 20
