@@ -11,17 +11,49 @@ from dibs.errors import ArgumentError, Error, check, error_of
 if TYPE_CHECKING:
     from dibs.client import Opened
 
+FOREVER = int(lib.DIBS_FOREVER)
 Name = Union[str, bytes]
 Data = Union[str, bytes]
 
 
-def to_ms(seconds: Optional[float], none: int = 0) -> int:
-    """Milliseconds, rounded up: 0.0001 s is not 0, which would mean "the default"."""
+def refused(text: str) -> ArgumentError:
+    return ArgumentError(text, int(lib.DIBS_ERR_ARGUMENT))
+
+
+def to_ms(seconds: Optional[float], none: int = 0, option: str = '') -> int:
+    """Milliseconds, rounded up: 0.0001 s is not 0, which would mean "the default". Those of an
+    `option` have 32 bits."""
     if seconds is None:
         return none
-    if not math.isfinite(seconds):
-        raise ArgumentError('%r is not a number of seconds' % seconds, lib.DIBS_ERR_ARGUMENT)
-    return -int(-seconds * 1000 // 1)
+    if isinstance(seconds, float) and not math.isfinite(seconds):
+        raise refused('%r is not a number of seconds' % seconds)
+    ms = -int(-seconds * 1000 // 1)
+    if option and not -FOREVER <= ms <= FOREVER:
+        raise refused('%s is %r s; allowed are at most %d s'
+                      % (option, seconds, lib.DIBS_MS_MAX // 1000))
+    return ms
+
+
+def within(what: str, number: int, low: int, high: int, other: str = '') -> int:
+    if not low <= number <= high:
+        raise refused('%s %d; allowed are %d to %d%s' % (what, number, low, high, other))
+    return number
+
+
+def called(function: Any, *arguments: Any) -> int:
+    """What a function of the library returns. cffi does not say which number has no room."""
+    try:
+        return int(function(*arguments))
+    except OverflowError:
+        for kind, value in zip(ffi.typeof(function).args, arguments):
+            if kind.kind == 'primitive' and isinstance(value, int):
+                highest = int(ffi.cast(kind, -1))
+                low = 0
+                if highest < 0:
+                    highest = (1 << (8 * ffi.sizeof(kind) - 1)) - 1
+                    low = -highest - 1
+                within('a number is', value, low, highest)
+        raise
 
 
 def to_bytes(data: Data) -> bytes:
@@ -33,7 +65,7 @@ def c_text(what: str, text: Data) -> Any:
     """A C string, which cannot have a zero byte."""
     data = to_bytes(text)
     if b'\0' in data:
-        raise ArgumentError('%s %r has a zero byte' % (what, text), lib.DIBS_ERR_ARGUMENT)
+        raise refused('%s %r has a zero byte' % (what, text))
     return ffi.new('char[]', data)
 
 
@@ -79,13 +111,13 @@ def c_values(arguments: Any) -> List[Any]:
 
 
 def do(function: Any, *arguments: Any) -> None:
-    check(function(*c_values(arguments)))
+    check(called(function, *c_values(arguments)))
 
 
 def get(kind: str, function: Any, *arguments: Any) -> Any:
     """What a call writes through its last argument, a pointer to `kind`."""
     result = ffi.new(kind + ' *')
-    check(function(*c_values(arguments), result))
+    check(called(function, *c_values(arguments), result))
     return result[0]
 
 
@@ -168,12 +200,12 @@ def wait_plainly(client: 'Opened', wait: Optional[float], block: Any, start: Any
                  *target: Any) -> None:
     """The wait of a latch or a rate limiter: `block` in a thread, `start` where Ctrl-C must
     end it."""
-    options = wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
+    options = wait_options(to_ms(wait, FOREVER, 'wait'))
     if wait == 0 or not signals_reach_here():
-        check(block(client.handle, *target, options))
+        check(called(block, client.handle, *target, options))
         return
-    wait_interruptibly(lambda data, request: int(start(
-        client.handle, *target, options, lib.dibs_py_over, data, request)))
+    wait_interruptibly(lambda data, request: called(
+        start, client.handle, *target, options, lib.dibs_py_over, data, request))
 
 
 class Named:

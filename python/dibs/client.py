@@ -10,7 +10,7 @@ from dibs._dibs import ffi, lib
 from dibs.call import Name, bytes_of, c_name, c_text, do, get, to_ms
 from dibs.data import List, Map, Set
 from dibs.election import Election
-from dibs.errors import check, text_of
+from dibs.errors import Error, check, text_of
 from dibs.guard import Guarded
 from dibs.inspection import Inspection
 from dibs.latch import Barrier, Latch
@@ -73,7 +73,7 @@ class Opened:
 
     def set_call_timeout(self, seconds: Optional[float]) -> None:
         """The limit of calls that do not wait for a holder; None: that of the connection."""
-        check(lib.dibs_client_set_call_timeout(self.handle, to_ms(seconds)))
+        do(lib.dibs_client_set_call_timeout, self.handle, to_ms(seconds, option='seconds'))
 
     def set_log(self, logger: Optional[logging.Logger]) -> None:
         """Gives what happens to connections and locks to `logger`, in the levels that it takes
@@ -108,7 +108,11 @@ class Opened:
         raise TypeError('a client of dibs belongs to its process: open another one there')
 
     def __repr__(self) -> str:
-        return '<%s.Client %s>' % (type(self).__module__.replace('.client', ''), self.url)
+        try:
+            which = self.url
+        except Error as error:                  # closed, or the parent's
+            which = '(%s)' % error.text
+        return '<%s.Client %s>' % (type(self).__module__.replace('.client', ''), which)
 
 
 class Client(Opened):

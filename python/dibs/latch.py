@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from dibs._dibs import ffi, lib
-from dibs.call import (Named, c_text, signals_reach_here, to_ms, wait_interruptibly, wait_options,
-                       wait_plainly)
+from dibs.call import (Named, c_text, called, signals_reach_here, to_ms, wait_interruptibly,
+                       wait_options, wait_plainly)
 from dibs.errors import check
 
 
@@ -72,19 +72,19 @@ class Barrier(Named):
     def wait(self, wait: Optional[float] = None) -> Round:
         """Arrives and waits for the others. Broken: one gave up, or died; TimedOut: this one
         gave up, which breaks the round for the others."""
-        options, info = wait_options(to_ms(wait, int(lib.DIBS_FOREVER))), barrier_info()
+        options, info = wait_options(to_ms(wait, int(lib.DIBS_FOREVER), 'wait')), barrier_info()
         if wait == 0 or not signals_reach_here():
-            check(lib.dibs_barrier_await(self._client.handle, self._name, self.parties, options,
-                                         info))
+            check(called(lib.dibs_barrier_await, self._client.handle, self._name, self.parties,
+                         options, info))
             return read_round(info)
 
         def receive(passed: Any) -> None:
             if passed != ffi.NULL:
                 ffi.memmove(info, passed, ffi.sizeof('dibs_barrier_info'))
 
-        wait_interruptibly(lambda data, request: int(lib.dibs_barrier_await_async(
-            self._client.handle, self._name, self.parties, options, lib.dibs_py_passed, data,
-            request)), receive)
+        wait_interruptibly(lambda data, request: called(
+            lib.dibs_barrier_await_async, self._client.handle, self._name, self.parties, options,
+            lib.dibs_py_passed, data, request), receive)
         return read_round(info)
 
     def reset(self) -> None:

@@ -5,8 +5,8 @@ from typing import (Any, Callable, Dict, Iterable, List, NamedTuple, Optional, T
 
 from dibs import callbacks
 from dibs._dibs import ffi, lib
-from dibs.call import Name, c_name, c_text, to_ms
-from dibs.errors import ArgumentError, error_of, error_room, text_of
+from dibs.call import Name, c_name, c_text, refused, to_ms, within
+from dibs.errors import error_of, error_room, text_of
 from dibs.hold import OnChange, OnLost, Watch
 
 DIALECTS = {name[len('DIBS_DIALECT_'):].lower(): getattr(lib, name) for name in dir(lib)
@@ -23,7 +23,10 @@ TEXTS = ('prefix', 'user', 'password', 'ca_file', 'cert_file', 'key_file', 'serv
          'classes')
 TIMES = ('connect_timeout', 'command_timeout', 'close_timeout', 'renew_every', 'quarantine',
          'local_handover', 'history_over')
-NUMBERS = ('database', 'names_max', 'clock_rate_error_ppm', 'local_handovers_max', 'history_max')
+LOWEST, HIGHEST = -0x80000000, 0x7fffffff        # of int32_t; the library says what is allowed
+NUMBERS = {'database': (0, 1000000), 'names_max': (LOWEST, HIGHEST),
+           'clock_rate_error_ppm': (LOWEST, HIGHEST), 'local_handovers_max': (LOWEST, HIGHEST),
+           'history_max': (LOWEST, HIGHEST)}
 
 
 class Event(NamedTuple):
@@ -102,9 +105,9 @@ def open_client(url: Optional[str], flags: int, given: Dict[str, Any]) -> Tuple[
     keep = {name: c_text(name, given[name]) for name in TEXTS if name in given}
     options = ffi.new('dibs_options *', keep)
     for name in TIMES:
-        setattr(options, name + '_ms', to_ms(given.get(name)))
+        setattr(options, name + '_ms', to_ms(given.get(name), option=name))
     for name in NUMBERS:
-        setattr(options, name, given.get(name, 0))
+        setattr(options, name, within(name + ' is', given.get(name, 0), *NUMBERS[name]))
     if given.get('database') == 0:
         options.database = lib.DIBS_DATABASE_ZERO
     options.size, options.flags = ffi.sizeof('dibs_options'), flags
@@ -172,14 +175,14 @@ class LockCall:
 
     def __init__(self, given: Dict[str, Any]) -> None:
         unknown_options(given, LockOptions)
-        self.wait_ms = to_ms(given.get('wait'), int(lib.DIBS_FOREVER))
+        self.wait_ms = to_ms(given.get('wait'), int(lib.DIBS_FOREVER), 'wait')
         self.on_lost: OnLost = given.get('on_lost')
         self.on_change: OnChange = given.get('on_change')
         self.options = ffi.new(OPTIONS)
         self.options.size = ffi.sizeof('dibs_lock_options')
         self.options.wait_ms = self.wait_ms      # one that is too large is refused here
         for name in ('ttl', 'max_hold', 'replicas_wait', 'warn'):
-            setattr(self.options, name + '_ms', to_ms(given.get(name)))
+            setattr(self.options, name + '_ms', to_ms(given.get(name), option=name))
         self.options.linger_ms = _linger_ms(given.get('linger'))
         self.options.min_replicas = _replicas(given.get('min_replicas', 0))
         self.options.flags = sum(bit for name, usual, bit in FLAGS
@@ -221,8 +224,7 @@ class LockCall:
 def _not_negative(option: str, ms: int) -> int:
     """In C, -1 ms means something else."""
     if ms < 0:
-        raise ArgumentError('%s is %g s: it must not be negative' % (option, ms / 1000),
-                            lib.DIBS_ERR_ARGUMENT)
+        raise refused('%s is %g s: it must not be negative' % (option, ms / 1000))
     return ms
 
 
@@ -231,7 +233,7 @@ def _report_ms(report: Union[float, str, None]) -> int:
         return int(lib.DIBS_REPORT_OFF)
     if isinstance(report, str):
         raise ValueError("dibs: report is a number of seconds or 'off', not %r" % report)
-    return _not_negative('report', to_ms(report))
+    return _not_negative('report', to_ms(report, option='report'))
 
 
 def _linger_ms(linger: Union[float, str, None]) -> int:
@@ -239,7 +241,7 @@ def _linger_ms(linger: Union[float, str, None]) -> int:
         return int(lib.DIBS_LINGER_AUTO)
     if isinstance(linger, str):
         raise ValueError("dibs: linger is a number of seconds or 'auto', not %r" % linger)
-    return _not_negative('linger', to_ms(linger))
+    return _not_negative('linger', to_ms(linger, option='linger'))
 
 
 def _replicas(count: Union[int, str]) -> int:
@@ -247,7 +249,7 @@ def _replicas(count: Union[int, str]) -> int:
         return int(lib.DIBS_REPLICAS_MAJORITY)
     if isinstance(count, str):
         raise ValueError("dibs: min_replicas is a number or 'majority', not %r" % count)
-    return count
+    return within('min_replicas is', count, 0, HIGHEST, ", or 'majority'")
 
 
 class Target:
@@ -290,8 +292,8 @@ def names_target(names: Iterable[Name]) -> Target:
 
 def permits_target(name: Any, count: int) -> Target:
     """0 and the largest number have a meaning in a dibs_target; as a count they are refused."""
-    if count in (0, int(lib.DIBS_UNITS_ALL_FREE)):
-        count = int(lib.DIBS_PERMITS_MAX) + 1
+    if not 0 < count < int(lib.DIBS_UNITS_ALL_FREE):
+        within('permits are', count, 1, int(lib.DIBS_PERMITS_MAX))
     return Target(int(lib.DIBS_TARGET_PERMITS), [name], count)
 
 

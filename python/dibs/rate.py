@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple, Optional
 
 from dibs._dibs import ffi, lib
-from dibs.call import Named, to_ms, wait_options, wait_plainly
+from dibs.call import Named, called, to_ms, wait_options, wait_plainly, within
 from dibs.errors import Busy, TimedOut, check
 from dibs.options import one_of
 
@@ -24,8 +24,9 @@ def c_rate(rate: Optional[Rate] = None) -> Any:
     made = ffi.new('dibs_rate *')
     made.size = ffi.sizeof('dibs_rate')
     if rate is not None:
-        made.permits = rate.permits
-        made.interval_ms, made.keepalive_ms = to_ms(rate.interval), to_ms(rate.keepalive)
+        made.permits = within('permits are', rate.permits, 1, 1000000000)
+        made.interval_ms = within('milliseconds of interval are', to_ms(rate.interval), 1, 1 << 53)
+        made.keepalive_ms = within('milliseconds of keepalive are', to_ms(rate.keepalive), 0, 1 << 53)
         made.type = lib.DIBS_RATE_PER_CLIENT if rate.per_client else lib.DIBS_RATE_OVERALL
     return made
 
@@ -40,12 +41,12 @@ def c_how(how: str) -> int:
 
 
 def acquire_blocking(*arguments: Any) -> int:
-    return int(lib.dibs_rate_limiter_acquire(*arguments, ffi.NULL))
+    return called(lib.dibs_rate_limiter_acquire, *arguments, ffi.NULL)
 
 
 def try_acquire(*target: Any) -> float:
     left = ffi.new('int64_t *')
-    status = lib.dibs_rate_limiter_acquire(*target, wait_options(0), left)
+    status = called(lib.dibs_rate_limiter_acquire, *target, wait_options(0), left)
     if status == lib.DIBS_BUSY:
         return int(left[0]) / 1000
     check(status)

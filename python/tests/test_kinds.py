@@ -463,3 +463,30 @@ def test_a_cycle_of_owners_is_named(server, name):
         for thread in threads:
             thread.join(20)
     assert len(found) == 1 and name in found[0].text
+
+
+def test_a_number_out_of_range_is_refused_with_the_value_and_what_is_allowed(client, name):
+    permits, limiter, latch = client.semaphore(name), client.rate_limiter(name), client.latch(name)
+    for call, text in (
+            (lambda: client.lock(name, ttl=1e12), 'ttl is 1000000000000.0 s; allowed are at most 2073600 s'),
+            (lambda: client.lock(name, wait=1e30), 'wait is 1e[+]30 s; allowed are at most 2073600 s'),
+            (lambda: client.lock(name, wait=10 ** 400), 'allowed are at most 2073600 s'),
+            (lambda: client.lock(name, min_replicas=-1), "min_replicas is -1; allowed are 0 to .*, or 'majority'"),
+            (lambda: client.lock(name, min_replicas=1 << 40), '1099511627776; allowed are 0 to'),
+            (lambda: dibs.Client(client.url, database=-1), 'database is -1; allowed are 0 to 1000000'),
+            (lambda: dibs.Client(client.url, names_max=1 << 31), 'names_max is 2147483648; allowed'),
+            (lambda: dibs.Client(client.url, connect_timeout=1e12), 'connect_timeout is 1000000000000.0 s'),
+            (lambda: client.set_call_timeout(1e12), 'seconds is 1000000000000.0 s; allowed'),
+            (lambda: permits.permits(0), 'permits are 0; allowed are 1 to 1000000000'),
+            (lambda: permits.permits(-1), 'permits are -1; allowed are 1 to 1000000000'),
+            (lambda: permits.permits(1 << 32), 'permits are 4294967296; allowed are 1 to 1000000000'),
+            (lambda: permits.set(-1), 'a number is -1; allowed are 0 to 4294967295'),
+            (lambda: latch.set(1 << 64), 'a number is 18446744073709551616; allowed are'),
+            (lambda: latch.wait(1e30), 'wait is 1e[+]30 s; allowed'),
+            (lambda: limiter.acquire(-1), 'a number is -1; allowed are 0 to 4294967295'),
+            (lambda: limiter.try_acquire(-1), 'a number is -1; allowed are 0 to 4294967295'),
+            (lambda: client.barrier(name, -1).wait(1), 'a number is -1; allowed are'),
+            (lambda: limiter.set(1, 1e30), 'milliseconds of interval are 1000'),
+            (lambda: client.guarded(name).set(-1, 'x'), 'a number is -1; allowed are 0 to')):
+        with pytest.raises(dibs.ArgumentError, match=text):
+            call()

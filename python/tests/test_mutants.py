@@ -12,7 +12,7 @@ import dibs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MUTANTS = [
-    ('wait is ignored', 'options.py', r"to_ms\(given\.get\('wait'\), int\(lib\.DIBS_FOREVER\)\)",
+    ('wait is ignored', 'options.py', r"to_ms\(given\.get\('wait'\), int\(lib\.DIBS_FOREVER\), 'wait'\)",
      'int(lib.DIBS_FOREVER)', 'test_lock.py::test_a_wait_that_is_over_is_timed_out'),
     ('Ctrl-C cancels nothing', 'call.py', r'    _cancel\(request\[0\], is_over, turn\)', '    pass',
      'test_process.py::test_sigint_ends_each_wait_and_leaves_no_queue_entry'),

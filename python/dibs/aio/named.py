@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple
 from dibs._dibs import ffi, lib
 from dibs.aio.lock import Hold, Lock
 from dibs.aio.request import Driven, Named, request
-from dibs.call import Data, Name, c_name, c_text, to_bytes, to_ms, wait_options
+from dibs.call import Data, Name, called, c_name, c_text, to_bytes, to_ms, wait_options
 from dibs.errors import Busy
 from dibs.guard import c_fields, c_names, read_guarded
 from dibs.latch import Round, barrier_info, id_text, read_round
@@ -57,7 +57,7 @@ class Semaphore(Named):
 
 
 def waits(wait: Optional[float]) -> Any:
-    return wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
+    return wait_options(to_ms(wait, int(lib.DIBS_FOREVER), 'wait'))
 
 
 class Latch(Named):
@@ -96,9 +96,9 @@ class Barrier(Named):
         task: this one gave up, which breaks the round for the others."""
         options = waits(wait)
         passed: Round = await request(
-            self._client, lambda data, handle: int(lib.dibs_barrier_await_async(
-                self._client.handle, self._name, self.parties, options, lib.dibs_py_passed, data,
-                handle)), read_round)
+            self._client, lambda data, handle: called(
+                lib.dibs_barrier_await_async, self._client.handle, self._name, self.parties,
+                options, lib.dibs_py_passed, data, handle), read_round)
         return passed
 
     async def reset(self) -> None:
@@ -126,9 +126,9 @@ class RateLimiter(Named):
         options = waits(wait)
         try:
             await request(
-                self._client, lambda data, handle: int(lib.dibs_rate_limiter_acquire_async(
-                    self._client.handle, self._name, permits, options, lib.dibs_py_over, data,
-                    handle)),
+                self._client, lambda data, handle: called(
+                    lib.dibs_rate_limiter_acquire_async, self._client.handle, self._name, permits,
+                    options, lib.dibs_py_over, data, handle),
                 give_back=lambda value: self._client.in_loop(self._give_back, permits))
         except Busy as error:                        # wait=0
             raise timed_out(error) from None

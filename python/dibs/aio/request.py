@@ -7,7 +7,7 @@ from typing import Any, Awaitable, Callable, Optional, TypeVar
 
 from dibs import callbacks
 from dibs._dibs import ffi, lib
-from dibs.call import bytes_of, do, get
+from dibs.call import bytes_of, called, do, get
 from dibs.client import Opened
 from dibs.errors import check, error_of
 
@@ -136,13 +136,14 @@ class Named:
 
     async def _over(self, start: Any, *arguments: Any) -> None:
         """A call with an asynchronous form, which has no result."""
-        await request(self._client, lambda data, handle: int(start(
-            self._client.handle, self._name, *arguments, lib.dibs_py_over, data, handle)))
+        await request(self._client, lambda data, handle: called(
+            start, self._client.handle, self._name, *arguments, lib.dibs_py_over, data, handle))
 
     async def _number(self, start: Any, *arguments: Any) -> int:
         """The same, whose result is a number."""
-        number: int = await request(self._client, lambda data, handle: int(start(
-            self._client.handle, self._name, *arguments, lib.dibs_py_number, data, handle)), int)
+        number: int = await request(self._client, lambda data, handle: called(
+            start, self._client.handle, self._name, *arguments, lib.dibs_py_number, data, handle),
+            int)
         return number
 
     async def _do(self, function: Any, *arguments: Any) -> None:
