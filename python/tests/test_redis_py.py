@@ -174,6 +174,21 @@ def test_a_command_that_was_sent_twice_finds_its_own_token(there, name):
     assert not there.exists(name)
 
 
+def test_a_key_of_another_type_is_held_by_another(there, name):
+    there.rpush(name, 'x')
+    for kind in (redis.lock.Lock, redis_py.Lock):
+        assert kind(there, name).acquire(blocking=False) is False
+        assert kind(there, name, sleep=0.01, blocking_timeout=0.02).acquire() is False
+
+
+def test_a_negative_pause_is_refused_where_it_is_slept(there, name):
+    with redis_py.Lock(there, name):
+        for kind in (redis.lock.Lock, redis_py.Lock):
+            with pytest.raises(ValueError, match='must be non-negative'):
+                kind(there, name, sleep=-1, blocking_timeout=1).acquire()
+    redis_py.Lock(there, name, sleep=-1).acquire()
+
+
 def test_a_forked_child_waits_by_itself(there, server, run):
     done = run('''
 import redis
@@ -254,6 +269,13 @@ async def test_tasks_take_turns_over_one_subscription(own, there, name):
     await asyncio.gather(*tasks)
     assert len(set(turns)) == 64 and not there.exists(name)
     await until(lambda: not awaited(there, name)())
+
+
+@looped
+async def test_a_key_of_another_type_is_held_by_another_task(own, there, name):
+    there.rpush(name, 'x')
+    for kind in (redis.asyncio.lock.Lock, redis_py.aio.Lock):
+        assert await kind(own, name).acquire(blocking=False) is False
 
 
 @looped

@@ -6,10 +6,10 @@ import uuid
 from typing import Any, Optional, Tuple, Union
 
 import redis.asyncio.lock
-from redis.exceptions import LockError, LockNotOwnedError, RedisError
+from redis.exceptions import LockError, LockNotOwnedError, RedisError, ResponseError
 
 from dibs.redis_py.lock import UNANSWERED, Local, Number
-from dibs.redis_py.message import RELEASE, bytes_of
+from dibs.redis_py.message import RELEASE, bytes_of, is_of_another_type
 from dibs.redis_py.tasks import Place, asked, begun, end_of, is_awaited, or_back, repeated
 
 
@@ -55,13 +55,20 @@ class Lock(redis.asyncio.lock.Lock):
         """A command that redis-py has sent twice finds its own token."""
 
         async def ask() -> bool:
-            return await self.do_acquire(token) or (
-                is_unique and bytes_of(self.redis, await self.redis.get(self.name)) == token)
+            return await self.do_acquire(token) or (is_unique and await self._has(token))
 
         has: bool = await asked(ask, lambda: self._give_back(token, is_unique))
         if has:
             self.local.token, self.local.made = token, token if is_unique else None
         return has
+
+    async def _has(self, token: Any) -> bool:
+        try:
+            return bytes_of(self.redis, await self.redis.get(self.name)) == bytes(token)
+        except ResponseError as error:
+            if is_of_another_type(error):
+                return False
+            raise
 
     async def _give_back(self, token: Any, is_repeated: bool) -> None:
         """A token that the caller has given may be given again, and must not be released then."""

@@ -6,10 +6,10 @@ from typing import Any, Optional, Union
 
 import redis.lock
 from redis.exceptions import (ConnectionError, LockError, LockNotOwnedError, RedisError,
-                              TimeoutError)
+                              ResponseError, TimeoutError)
 
 from dibs.redis_py import undo
-from dibs.redis_py.message import RELEASE, bytes_of
+from dibs.redis_py.message import RELEASE, bytes_of, is_of_another_type
 from dibs.redis_py.threads import Clock, Place, is_awaited
 
 Number = Union[int, float]
@@ -73,7 +73,7 @@ class Lock(redis.lock.Lock):
         sent twice finds its own token."""
         try:
             has: bool = self.do_acquire(token) or (  # type: ignore[arg-type, unused-ignore]
-                is_unique and bytes_of(self.redis, self.redis.get(self.name)) == token)
+                is_unique and self._has(token))
         except BaseException as exception:
             if not isinstance(exception, Exception) or isinstance(exception, UNANSWERED):
                 self._give_back(token, is_unique)
@@ -81,6 +81,14 @@ class Lock(redis.lock.Lock):
         if has:
             self.local.token, self.local.made = token, token if is_unique else None
         return has
+
+    def _has(self, token: bytes) -> bool:
+        try:
+            return bytes_of(self.redis, self.redis.get(self.name)) == token
+        except ResponseError as error:
+            if is_of_another_type(error):
+                return False
+            raise
 
     def release(self) -> None:
         """Releases it. Without an answer it raises, goes on in the background, and may be called

@@ -2,6 +2,8 @@
 """dibs.redis_py.message - the message of a release: its script, and who may receive it."""
 from typing import Any, Callable, Tuple
 
+from redis.exceptions import ResponseError
+
 # As redis-py's, and a message. A user without the right to publish releases all the same.
 RELEASE = """
 if redis.call('get', KEYS[1]) ~= ARGV[1] then
@@ -21,6 +23,11 @@ def bytes_of(redis: Any, value: Any) -> bytes:
         return value or b''
     encoder = (redis if hasattr(redis, 'get_encoder') else redis.connection_pool).get_encoder()
     return bytes(encoder.encode(value))
+
+
+def is_of_another_type(error: ResponseError) -> bool:
+    """The answer to GET for a key that is no string, and so no lock of ours."""
+    return str(error).startswith('WRONGTYPE')
 
 
 def channel_of(redis: Any, name: Any) -> bytes:

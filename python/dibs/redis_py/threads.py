@@ -121,7 +121,7 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         """Ends early when the lock for which this thread waits is released."""
         listener: Optional[Listener] = getattr(_of_thread, 'listener', None)
-        if listener is None:
+        if listener is None or seconds < 0:      # that is a ValueError
             time.sleep(seconds)
         else:
             listener.wait(seconds)
