@@ -120,6 +120,7 @@ class Request(Generic[H]):
 
 class Lock(Request[Hold]):
     """How to request one lock; client.lock() and the like make it. `with` acquires it and gives
-    the Hold; nested blocks and other threads may use the same object."""
+    the Hold; nested blocks and other threads may use the same object. Its blocks of one thread end
+    in reverse order: generators that end in another order each need an object of their own."""
 
     _kind = Hold

@@ -110,6 +110,8 @@ def _give_back(hold: Any) -> None:
 
 class Lock(Request[Hold]):
     """How to request one lock; client.lock() and the like make it. `async with` acquires it and
-    gives the Hold; tasks may use the same object. Tasks do not re-enter: each waits its turn."""
+    gives the Hold; tasks may use the same object. Tasks do not re-enter: each waits its turn. Its
+    blocks of one task end in reverse order: generators that end in another order each need an
+    object of their own."""
 
     _kind = Hold
