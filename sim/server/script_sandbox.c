@@ -2,6 +2,7 @@
 /* What a script may see: a fixed list of globals, through a table that it cannot write. */
 #include "server/script.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static const char *const allowed[] = {
@@ -101,6 +102,39 @@ static void look_at_length(lua_State *lua, lua_Debug *at)
   g->long_script = g->server->counts.scripts;
 }
 
+/* string.format() of a server with 32 bits, whose `%d` has no room for a time in microseconds: this
+ * one fails where that one writes another number. */
+static int format_narrowly(lua_State *lua)
+{
+  int argument = 1;
+
+  for (const char *at = luaL_checkstring(lua, 1); (at = strchr(at, '%')) != NULL; at++) {
+    lua_Number number;
+
+    at += 1 + strspn(at + 1, "-+ #0123456789.");
+    if (*at == 0)
+      break;
+    if (*at == '%')
+      continue;
+    number = lua_tonumber(lua, ++argument);
+    if (*at == 'd' && (number < INT32_MIN || number > INT32_MAX))
+      return luaL_error(lua, "%%d has no room for %f on a server with 32 bits", number);
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, 1);
+  return 1;
+}
+
+static void narrow_format(lua_State *lua)
+{
+  lua_getglobal(lua, "string");
+  lua_getfield(lua, -1, "format");
+  lua_pushcclosure(lua, format_narrowly, 1);
+  lua_setfield(lua, -2, "format");
+  lua_pop(lua, 1);
+}
+
 /* The table on top becomes one that shows it, and cannot be written. */
 static void make_readonly(lua_State *lua)
 {
@@ -125,6 +159,7 @@ void script_close_globals(scripting *g)
   g->handler = luaL_ref(lua, LUA_REGISTRYINDEX);
   lua_pushcfunction(lua, protected_call);
   lua_setglobal(lua, "pcall");
+  narrow_format(lua);
 
   lua_newtable(lua);                             /* what can be read */
   for (int i = 0; allowed[i] != NULL; i++) {

@@ -37,12 +37,12 @@ while is_common and not is_full and place < tail + 0 and #told < 64 do
     local grant, waiter, nonce = now + #told, client .. ':' .. ask, string.sub(queued, 17)
     local deadline = grant + length * 1000
     if earliest == '0' or deadline < earliest + 0 then
-      earliest = string.format('%d', deadline)
+      earliest = string.format('%.0f', deadline)
     end
     if ends == '0' or deadline < ends + 0 then
-      ends, first = string.format('%d', deadline), waiter
+      ends, first = string.format('%.0f', deadline), waiter
     end
-    newest, used, ttl = string.format('%d', grant), used + count, math.max(ttl, length)
+    newest, used, ttl = string.format('%.0f', grant), used + count, math.max(ttl, length)
     rest, is_full = wants == 'w' and '1' or rest, wants == 'w' or used == limit
     set[#set + 1] = 'k' .. waiter
     set[#set + 1] = wants .. ' ' .. count .. ' ' .. newest .. ' ' .. length .. ' ' .. length ..
