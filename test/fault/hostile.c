@@ -156,7 +156,7 @@ static void attack(struct victim *v)
 static bool pass_answer(struct victim *v, char *bytes, size_t size)
 {
   if (v->is_attacked && v->attack == ATTACK_CUT) {
-    (void)say(v, bytes, draw(v, size));
+    (void)say(v, bytes, (size_t)draw(v, size));
     return false;
   }
   if (v->is_attacked && draw(v, 2) == 0)

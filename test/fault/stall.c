@@ -31,7 +31,8 @@ struct stall_watch {
 
 void pause_us(int64_t us)
 {
-  struct timespec left = { us / 1000000, (us % 1000000) * 1000 };
+  struct timespec left = { .tv_sec = (time_t)(us / 1000000),
+                           .tv_nsec = (long)(us % 1000000) * 1000 };
 
   while (us > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
     ;

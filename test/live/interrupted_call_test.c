@@ -193,7 +193,7 @@ static void call_until_a_signal_comes(uint32_t delay_us)
 
 TEST(exit_in_a_handler_ends_the_program_at_any_moment)
 {
-  for (uint32_t i = 1; i <= live_times(STORM); i++) {
+  for (uint32_t i = 1; i <= (uint32_t)live_times(STORM); i++) {
     expect_end(start(call_until_a_signal_comes, 1 + i * 7919 % 20000));
     live_tell_all("FLUSHALL");
   }

@@ -29,12 +29,12 @@ void draw_init(draw *d);
 void draw_deinit(draw *d);
 void draw_begin(draw *d, uint64_t seed, int64_t wall_us);
 
-static inline uint64_t draw_below(draw *d, uint64_t limit)
+static inline unsigned draw_below(draw *d, size_t limit)
 {
-  return random_below(&d->random, limit);
+  return (unsigned)random_below(&d->random, limit);
 }
 /* True once in so many times. */
-static inline bool draw_once_in(draw *d, uint64_t times) { return draw_below(d, times) == 0; }
+static inline bool draw_once_in(draw *d, size_t times) { return draw_below(d, times) == 0; }
 
 /* Something may end so much later; draw_time() goes there. */
 void draw_edge(draw *d, int64_t ms);

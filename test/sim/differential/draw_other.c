@@ -127,9 +127,9 @@ void draw_guarded(draw *d)
 
 /* Those for data stand behind the native ones. The model has no sets, and the order of a page
  * comes by chance. */
-static uint64_t native_count(void)
+static size_t native_count(void)
 {
-  uint64_t count = 0;
+  size_t count = 0;
 
   while (count < script_count && strncmp(script_table[count]->name, "native/", 7) == 0)
     count++;

@@ -141,7 +141,7 @@ static void add_parts(draw *d, const char *part, const char *end, char separator
 static const char *add_choice(draw *d, const char *form, draw_words *w)
 {
   const char *end = strchr(form, '}'), *from = form, *to;
-  uint64_t choices = 1, chosen;
+  size_t choices = 1, chosen;
 
   for (const char *at = form; at < end; at++)
     choices += *at == '|';
