@@ -108,7 +108,7 @@ struct sim_server {
   char *password;               /* NULL: none */
   keyspace keys;
   bool conditions[SIM_CONDITIONS];
-  bool has_ifeq;
+  bool has_ifeq, is_narrow;
   sim_connection *first, *last;
   uint64_t last_id;
   command_entry *commands;      /* uthash head */

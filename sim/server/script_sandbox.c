@@ -120,10 +120,8 @@ static int format_narrowly(lua_State *lua)
     if (*at == 'd' && (number < INT32_MIN || number > INT32_MAX))
       return luaL_error(lua, "%%d has no room for %f on a server with 32 bits", number);
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  return 1;
+  /* Not by lua_call(): its errors say the script's line, and its own name. */
+  return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
 static void narrow_format(lua_State *lua)
@@ -159,7 +157,8 @@ void script_close_globals(scripting *g)
   g->handler = luaL_ref(lua, LUA_REGISTRYINDEX);
   lua_pushcfunction(lua, protected_call);
   lua_setglobal(lua, "pcall");
-  narrow_format(lua);
+  if (g->server->is_narrow)
+    narrow_format(lua);
 
   lua_newtable(lua);                             /* what can be read */
   for (int i = 0; allowed[i] != NULL; i++) {

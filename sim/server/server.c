@@ -21,6 +21,7 @@ sim_server *sim_server_new(const sim_server_settings *settings)
     s->run_id[i] = "0123456789abcdef"[random_below(&s->random, 16)];
   commands_new(s);
   s->has_ifeq = settings->has_ifeq;
+  s->is_narrow = settings->is_narrow;
   s->scripting = scripting_new(s);
   return s;
 }

@@ -34,6 +34,7 @@ typedef struct sim_server_settings {
   const char *host;             /* as others are told of it; NULL: "server" */
   int port;                     /* 0: 6379 */
   bool has_ifeq;                /* SET with IFEQ, and scripts read the version of Redis 8.4 */
+  bool is_narrow;               /* fails a script whose numbers a server of 32 bits cannot write */
 } sim_server_settings;
 
 sim_server *sim_server_new(const sim_server_settings *settings);

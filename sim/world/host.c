@@ -17,7 +17,8 @@ static host *host_new(dibs_sim *sim, const char *kind, int number_of_kind, uint6
   host *h = sim_zalloc(sizeof(*h));
   text name = text_over(h->name, sizeof(h->name));
   sim_server_settings s = { .seed = seed, .wall_us = WALL_AT_START_US, .host = h->name,
-                            .has_ifeq = (sim->options.flags & DIBS_SIM_IFEQ) != 0 };
+                            .has_ifeq = (sim->options.flags & DIBS_SIM_IFEQ) != 0,
+                            .is_narrow = true };
 
   text_add(&name, kind);
   text_add_int(&name, number_of_kind);
