@@ -110,7 +110,8 @@ static void check_sums(trial *t, int name, bool is_granted)
   if (!shared_state_agrees(&s, why))
     flaw(t, "%s, says %s", why, name_texts[name]);
   if (x->kind == TRUTH_SEM && (t->limits_named >> x->limit & 1) == 0)
-    flaw(t, "there are %llu permits, and nobody named that number", (unsigned long long)x->limit);
+    flaw(t, "the semaphore has %llu permits, a number that no call has named",
+         (unsigned long long)x->limit);
   if (x->kind == TRUTH_RW && x->holder_count > 1)
     cover(POINT_READERS_TOGETHER);
   if (x->kind == TRUTH_SEM && x->holder_count > 1)

@@ -90,6 +90,8 @@ void doctor_sentinels_examine(examination *x);
 
 /* ---- doctor_set.c: after the primary ---- */
 void doctor_set_examine(examination *x);
+/* x->node is the primary that the other addresses are compared with; `f`: its INFO. */
+void doctor_set_primary(examination *x, const facts *f);
 
 /* ---- doctor_facts.c ---- */
 

@@ -14,19 +14,10 @@
 
 /* ---- the role ---- */
 
-/* For doctor_set_examine(), also without the right to INFO. */
-static void primary_keep(examination *x)
-{
-  if (x->deployment != DEPLOYMENT_REPLICATED || facts_are(&x->info, "role", "slave"))
-    return;
-  (void)snprintf(x->primary, sizeof(x->primary), "%s", x->node);
-  facts_copy(&x->info, "run_id", x->primary_id, sizeof(x->primary_id));
-  facts_copy(&x->info, "master_replid", x->set_id, sizeof(x->set_id));
-}
-
 static void role_look(examination *x, const char *name)
 {
-  primary_keep(x);
+  if (x->deployment == DEPLOYMENT_REPLICATED && !facts_are(&x->info, "role", "slave"))
+    doctor_set_primary(x, &x->info);     /* also without the right to INFO */
   if (x->info.reply == NULL)
     return;
   if (!facts_are(&x->info, "role", "master"))

@@ -6,6 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+void doctor_set_primary(examination *x, const facts *f)
+{
+  (void)snprintf(x->primary, sizeof(x->primary), "%s", x->node);
+  facts_copy(f, "run_id", x->primary_id, sizeof(x->primary_id));
+  facts_copy(f, "master_replid", x->set_id, sizeof(x->set_id));
+}
+
 /* Each client uses the primary that it finds best: that may be another one for each. */
 static void primary_report(examination *x, const facts *f)
 {
@@ -13,9 +20,7 @@ static void primary_report(examination *x, const facts *f)
 
   facts_copy(f, "run_id", id, sizeof(id));
   if (x->primary[0] == 0) {               /* the first did not answer */
-    (void)snprintf(x->primary, sizeof(x->primary), "%s", x->node);
-    memcpy(x->primary_id, id, sizeof(id));
-    facts_copy(f, "master_replid", x->set_id, sizeof(x->set_id));
+    doctor_set_primary(x, f);
     doctor_add(x, "role", DIBS_FINDING_PASS, "", "primary");
   } else if (id[0] != 0 && strcmp(id, x->primary_id) == 0) {
     doctor_add(x, "role", DIBS_FINDING_PASS, "", "the primary %s by another address",

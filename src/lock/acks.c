@@ -78,7 +78,6 @@ void acks_leave(lease *l)
   route *r = l->route;
   lease *before = NULL;
 
-  l->acks->is_in_wait = false;
   timers_clear(&l->table->timers, &l->renew);
   for (lease *a = r->first_ack; a != NULL; before = a, a = a->acks->next) {
     if (a != l)
@@ -256,34 +255,6 @@ void lock_acks_down(lock_table *t, size_t number, instant now)
 
 /* ---- replies ---- */
 
-/* The first waiter may have changed since WAIT was sent. */
-static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync,
-                               const char *words, instant now)
-{
-  const claim_terms *wish = wish_of(&l->claims);
-  uint64_t waiter = waiter_id(&l->claims);
-  lease_id id = l->term.id;
-  bool is_other = waiter != l->acks->claim_id;
-
-  acks_leave(l);
-  l->acks->step = ACKS_NONE;
-  timers_clear(&l->table->timers, &l->poll);
-  l->acks->acknowledged = acknowledged;
-  l->acks->has_fsync = has_fsync;
-  if (l->acks->wanted == 0)
-    l->acks->wanted = 1;                 /* a majority was wanted, its number is unknown */
-  if (is_other && acks_are_wanted(l, wish, waiter) && instant_before(now, l->term.valid_until)) {
-    return acks_begin(l, &id, l->term.valid_until, now);
-  }
-  if (!are_enough(l, wish) && !extras_of(wish)->reports_replicas) {
-    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, words);
-    return LEASE_RELEASING;
-  }
-  l->acks->done_claim_id = waiter;
-  return hold_granted(l, &id, l->term.valid_until, l->term.ttl, l->term.waiters_elsewhere,
-                      false, l->acks->renewed_at, now);
-}
-
 const char *acks_too_few_words(lease *l)
 {
   text shown = text_over(l->table->fault_words, sizeof(l->table->fault_words));
@@ -297,9 +268,39 @@ const char *acks_too_few_words(lease *l)
   return l->table->fault_words;
 }
 
+/* The first waiter may have changed since WAIT was sent. `words`: why too few have it; NULL: no
+ * server has said why. */
+static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync,
+                               const char *words, instant now)
+{
+  const claim_terms *wish = wish_of(&l->claims);
+  uint64_t waiter = waiter_id(&l->claims);
+  lease_id id = l->term.id;
+  bool is_other = waiter != l->acks->claim_id;
+
+  acks_leave(l);
+  l->acks->step = ACKS_NONE;
+  timers_clear(&l->table->timers, &l->poll);
+  l->acks->acknowledged = acknowledged;
+  l->acks->has_fsync = has_fsync;
+  if (is_other && acks_are_wanted(l, wish, waiter) && instant_before(now, l->term.valid_until)) {
+    return acks_begin(l, &id, l->term.valid_until, now);
+  }
+  if (!are_enough(l, wish) && !extras_of(wish)->reports_replicas) {
+    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED,
+                words != NULL ? words : acks_too_few_words(l));
+    return LEASE_RELEASING;
+  }
+  if (l->acks->wanted == 0)
+    l->acks->wanted = 1;                 /* a majority was wanted, its number is unknown */
+  l->acks->done_claim_id = waiter;
+  return hold_granted(l, &id, l->term.valid_until, l->term.ttl, l->term.waiters_elsewhere,
+                      false, l->acks->renewed_at, now);
+}
+
 static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  return settle_with(l, acknowledged, has_fsync, acks_too_few_words(l), now);
+  return settle_with(l, acknowledged, has_fsync, NULL, now);
 }
 
 /* The server does not say how many replicas have it. */
@@ -449,16 +450,19 @@ static lock_verdict wait_answered(route *r, const resp_reply *reply, instant now
   const resp_node *root = resp_root(reply);
   lock_verdict verdict = LOCK_FINE;
   bool is_in_vain = true;
+  lease_state to;
   lease *l;
 
   r->wait_is_out = false;
   while ((l = next_in_wait(r)) != NULL) {
     l->acks->is_in_wait = false;
-    if (root->kind == RESP_ERROR)
+    if (root->kind == RESP_ERROR) {
       verdict = refused(l, root, now);
-    else
-      lease_become(l, waited(l, reply, now), now);
-    is_in_vain = is_in_vain && l->state == LEASE_ACKING;
+      continue;
+    }
+    to = waited(l, reply, now);
+    is_in_vain = is_in_vain && to == LEASE_ACKING;
+    lease_become(l, to, now);
   }
   if (is_in_vain)
     r->wait_turn = span_min((span){ r->wait_turn.ns * 2 }, TURN_MAX);

@@ -80,6 +80,20 @@ TEST(what_the_server_says_instead_of_their_number_is_reported)
   }
 }
 
+TEST(a_majority_of_a_number_that_the_server_does_not_say_is_a_fault_that_says_so)
+{
+  lock_spec w = wants(-1);
+  struct nodes *l = granted(&w);
+
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "ROLE");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "f");
+  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+  assert_non_null(strstr(nodes_reason(l), "has not said how many replicas it has"));
+  nodes_free(l);
+}
+
 /* WAIT counts what was written on its own connection. */
 TEST(a_link_that_breaks_before_wait_is_answered_renews_once_more)
 {
@@ -381,6 +395,53 @@ TEST(a_lease_broken_meanwhile_is_not_believed)
   nodes_answer(l, "[:%lld :-1 :0]", nodes_us(l));
   assert_string_equal(nodes_events(l), "");
   assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_free(l);
+}
+
+/* The name is granted anew before the reply comes, which is about the lease before. */
+TEST(the_reply_to_a_wait_is_not_for_the_next_lease_of_its_name)
+{
+  lock_spec w = wants(1);
+  struct nodes *l = nodes_new();
+  uint64_t first = nodes_lock_with(l, &w), wait;
+
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  renew(l, 0);
+  wait_is(l, "WAIT 1 10 ");
+  wait = l->tag;
+  assert_true(hold_cancel(l->front, first, l->now));
+  assert_string_equal(nodes_events(l), "f");
+  nodes_lock_with(l, &w);
+  assert_string_equal(nodes_next(l, 0), "release");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :61]", nodes_us(l));
+  l->tag = wait;
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "");
+  renew(l, 0);
+  wait_is(l, "WAIT 1 10 ");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
+}
+
+/* The reply to WAIT is of the time before the message. */
+TEST(a_lease_broken_meanwhile_is_not_granted_by_the_wait_under_way)
+{
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
+  uint64_t wait;
+
+  renew(l, 0);
+  wait_is(l, "WAIT 1 10 ");
+  wait = l->tag;
+  nodes_message(l, "lost " SELF ":1:60 x");
+  assert_string_equal(nodes_next_ack(l, 0), "renew");
+  l->tag = wait;
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "");
   nodes_free(l);
 }
 
