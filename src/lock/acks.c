@@ -355,9 +355,10 @@ static lease_state role_reported(lease *l, const resp_reply *reply, instant now)
 {
   const resp_node *replicas = resp_child(reply, resp_root(reply), 2);
 
-  if (replicas == NULL || replicas->kind != RESP_ARRAY || replicas->integer < 1) {
+  if (replicas == NULL || replicas->kind != RESP_ARRAY)
     return settle(l, 0, false, now);
-  }
+  if (replicas->integer < 1)
+    return settle_with(l, 0, false, "the server has no replicas; the lock was given back", now);
   l->acks->wanted = l->acks->majority = (uint32_t)(replicas->integer + 1) / 2;
   acks_leave(l);
   step(l, ACKS_WAIT);

@@ -80,18 +80,23 @@ TEST(what_the_server_says_instead_of_their_number_is_reported)
   }
 }
 
-TEST(a_majority_of_a_number_that_the_server_does_not_say_is_a_fault_that_says_so)
+TEST(a_majority_of_no_replicas_or_of_an_unknown_number_is_a_fault_that_says_so)
 {
-  lock_spec w = wants(-1);
-  struct nodes *l = granted(&w);
+  static const char *const replies[] = { "[$master :5 *0]", ":1" };
+  static const char *const why[] = { "has no replicas", "has not said how many replicas it has" };
 
-  renew(l, 0);
-  assert_string_equal(nodes_next_ack(l, 0), "ROLE");
-  nodes_answer(l, ":1");
-  assert_string_equal(nodes_events(l), "f");
-  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
-  assert_non_null(strstr(nodes_reason(l), "has not said how many replicas it has"));
-  nodes_free(l);
+  for (size_t i = 0; i < 2; i++) {
+    lock_spec w = wants(-1);
+    struct nodes *l = granted(&w);
+
+    renew(l, 0);
+    assert_string_equal(nodes_next_ack(l, 0), "ROLE");
+    nodes_answer(l, "%s", replies[i]);
+    assert_string_equal(nodes_events(l), "f");
+    assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+    assert_non_null(strstr(nodes_reason(l), why[i]));
+    nodes_free(l);
+  }
 }
 
 /* WAIT counts what was written on its own connection. */
