@@ -268,9 +268,9 @@ const char *acks_too_few_words(lease *l)
   return l->table->fault_words;
 }
 
-/* The first waiter may have changed since WAIT was sent. `words`: why too few have it; NULL: no
- * server has said why. */
-static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync,
+/* The first waiter may have changed since WAIT was sent. Where too few have it, its claim fails
+ * with `status`. `words`: why; NULL: no server has said why. */
+static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync, dibs_status status,
                                const char *words, instant now)
 {
   const claim_terms *wish = wish_of(&l->claims);
@@ -287,7 +287,7 @@ static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync,
     return acks_begin(l, &id, l->term.valid_until, now);
   }
   if (!are_enough(l, wish) && !extras_of(wish)->reports_replicas) {
-    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED,
+    waiter_fail(&l->claims, status,
                 words != NULL ? words : acks_too_few_words(l));
     return LEASE_RELEASING;
   }
@@ -300,19 +300,21 @@ static lease_state settle_with(lease *l, uint32_t acknowledged, bool has_fsync,
 
 static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  return settle_with(l, acknowledged, has_fsync, NULL, now);
+  return settle_with(l, acknowledged, has_fsync, DIBS_ERR_NOT_REPLICATED, NULL, now);
 }
 
-/* The server does not say how many replicas have it. */
+/* The server does not say how many replicas have it. Without the right to ask, it never will. */
 static lease_state settle_refused(lease *l, const resp_node *error, instant now)
 {
+  bool is_forbidden = resp_fault_of(error->bytes, error->size) == RESP_FAULT_DENIED;
   char words[320];
   text shown = text_over(words, sizeof(words));
 
   fault_words_keep(l->table, error);
   text_format(&shown, "not known to be at enough replicas, and given back: %s",
               l->table->fault_words);
-  return settle_with(l, 0, false, words, now);
+  return settle_with(l, 0, false, is_forbidden ? DIBS_ERR_DENIED : DIBS_ERR_NOT_REPLICATED, words,
+                     now);
 }
 
 lease_state acks_give_up(lease *l, instant now)
@@ -358,7 +360,8 @@ static lease_state role_reported(lease *l, const resp_reply *reply, instant now)
   if (replicas == NULL || replicas->kind != RESP_ARRAY)
     return settle(l, 0, false, now);
   if (replicas->integer < 1)
-    return settle_with(l, 0, false, "the server has no replicas; the lock was given back", now);
+    return settle_with(l, 0, false, DIBS_ERR_NOT_REPLICATED,
+                       "the server has no replicas; the lock was given back", now);
   l->acks->wanted = l->acks->majority = (uint32_t)(replicas->integer + 1) / 2;
   acks_leave(l);
   step(l, ACKS_WAIT);

@@ -59,6 +59,7 @@ TEST(too_few_are_a_fault_and_the_lease_is_given_back)
   nodes_free(l);
 }
 
+/* Asking again does not help who may not ask. */
 TEST(what_the_server_says_instead_of_their_number_is_reported)
 {
   static const char *const refused[] = { "renew", "WAIT", "ROLE" };
@@ -72,12 +73,26 @@ TEST(what_the_server_says_instead_of_their_number_is_reported)
     assert_string_equal(nodes_next_ack(l, 0), refused[i]);
     nodes_answer(l, "-NOPERM User u has no permissions to run the '%s' command", refused[i]);
     assert_string_equal(nodes_events(l), "f");
-    assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+    assert_int_equal(nodes_status(l), DIBS_ERR_DENIED);
     assert_non_null(strstr(nodes_reason(l), "NOPERM User u has no permissions"));
     assert_non_null(strstr(nodes_reason(l), refused[i]));
     assert_string_equal(nodes_next(l, 0), "release");
     nodes_free(l);
   }
+}
+
+TEST(a_server_that_cannot_count_its_replicas_does_not_end_the_tries)
+{
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
+
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_answer(l, "-ERR WAIT cannot be used with replica instances");
+  assert_string_equal(nodes_events(l), "f");
+  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+  assert_non_null(strstr(nodes_reason(l), "WAIT cannot be used with replica instances"));
+  nodes_free(l);
 }
 
 TEST(a_majority_of_no_replicas_or_of_an_unknown_number_is_a_fault_that_says_so)
