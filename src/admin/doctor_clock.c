@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define DOUBT_US 250000
 #define WRONG_US 2000000
 #define LOOKS 5
 
@@ -102,7 +101,7 @@ static void offset_report(examination *x, const char *name, const clock_reading 
     doctor_add(x, name, DIBS_FINDING_FAIL, CRASHED_ADVICE,
                "offset to the server %+" PRId64 " ms: one of the two clocks is not "
                "synchronized, and the times shown are wrong; " CRASHED, offset / 1000);
-  else if (sure > DOUBT_US)
+  else if (sure > CLOCKS_AGREE_US)
     doctor_add(x, name, DIBS_FINDING_WARN, CRASHED_ADVICE,
                "offset to the server %+" PRId64 " ms: " CRASHED, offset / 1000);
   else

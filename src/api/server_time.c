@@ -6,7 +6,7 @@
 
 bool client_agrees(int64_t server_us, int64_t wall_us)
 {
-  return llabs(server_us - wall_us) <= 250000;
+  return llabs(server_us - wall_us) <= CLOCKS_AGREE_US;
 }
 
 void time_request(request *out)

@@ -19,6 +19,9 @@
 #define REGISTRY_MAX_BYTES PREFIX_MAX_BYTES
 #define KEY_TEXT_SIZE (PREFIX_MAX_BYTES + NAME_MAX_BYTES + 8)
 
+/* Two wall clocks that are further apart are in doubt; lua/native has the same number. */
+#define CLOCKS_AGREE_US 250000
+
 /* One grant. ask and token 0: none. A multi-lock (`many`) is a separate client in each of
  * its queues, `C.set`, with the inbox of C: so its asks and those of single locks of the
  * same process do not end each other. */

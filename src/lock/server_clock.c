@@ -2,8 +2,8 @@
 /* lock/server_clock.c - the estimate of the server's time. */
 #include "lock/server_clock.h"
 
-#define AGREEMENT_US 250000
-#define STEP_US 250000
+#include "dialect/native.h"
+
 #define DISTRUST_AFTER_STEP SPAN_MS(3600 * 1000)
 
 static int64_t distance(int64_t a, int64_t b)
@@ -17,7 +17,7 @@ static void note_step(server_clock *c, int64_t before, int64_t after, instant se
 {
   int64_t drift_us = (now.ns - seen_at.ns) / 1000 / 100;
 
-  if (distance(before, after) <= STEP_US + drift_us + doubt_us)
+  if (distance(before, after) <= CLOCKS_AGREE_US + drift_us + doubt_us)
     return;
   c->has_stepped = true;
   c->stepped_at = now;
@@ -64,7 +64,7 @@ int64_t server_clock_trusted_at(const server_clock *c, instant now)
 {
   if (!c->is_known || !c->wall_is_known)
     return 0;
-  if (distance(c->offset_us, c->wall_offset_us) > AGREEMENT_US)
+  if (distance(c->offset_us, c->wall_offset_us) > CLOCKS_AGREE_US)
     return 0;
   if (c->has_stepped && instant_since(now, c->stepped_at).ns < DISTRUST_AFTER_STEP.ns)
     return 0;

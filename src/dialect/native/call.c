@@ -10,21 +10,21 @@
 #include "dialect/internal.h"
 
 #define SHORT_TTL_MS 900000       /* kept for an hour, without a calculation by the script */
-#define DOUBT_US 250000
 #define TIME_DIGITS 16           /* of times that are compared as text. Clocks after
                                    2255 have no tokens: TOKEN_MAX */
 
 /* The times between which lua/native/acquire.lua grants without reading a number. */
 static uint64_t plain_after(const acquire_call *c)
 {
-  uint64_t earliest = c->estimate_us > DOUBT_US ? (uint64_t)c->estimate_us - DOUBT_US - 1 : 0;
+  uint64_t earliest = c->estimate_us > CLOCKS_AGREE_US
+                        ? (uint64_t)c->estimate_us - CLOCKS_AGREE_US - 1 : 0;
 
   return c->min_token > earliest ? c->min_token : earliest;
 }
 
 static uint64_t plain_before(const acquire_call *c)
 {
-  int64_t latest = c->estimate_us + DOUBT_US;
+  int64_t latest = c->estimate_us + CLOCKS_AGREE_US;
 
   if (c->estimate_us <= 0 || c->ttl_ms > SHORT_TTL_MS)
     return 0;
