@@ -14,7 +14,7 @@
  * in any order; a repeated name counts once. One hold is for the set: one fence, which is above
  * every earlier grant of each member; lost when one member is lost. DIBS_LOCK_FIXED and max_hold_ms
  * count from the grant of all. There is no re-entry: an owner that holds one of the names already
- * gets DIBS_WOULD_DEADLOCK. */
+ * gets DIBS_WOULD_DEADLOCK. An array of one name is that lock, with re-entry. */
 #ifndef DIBS_MANY_H
 #define DIBS_MANY_H
 
