@@ -17,7 +17,7 @@ extern "C" {
 typedef struct dibs_local_info {
   size_t size;             /* of the record the caller has; 0: sizeof(dibs_local_info) */
   bool is_running;
-  int64_t server_pid;      /* 0 when not running */
+  int64_t server_pid;      /* 0: not running, or not in this pid name space */
   int64_t users;           /* processes that use it now, if known; -1: unknown */
   char directory[256];
   char url[320];           /* unix://... */

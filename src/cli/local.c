@@ -162,10 +162,12 @@ static int local_stop(const local_arguments *a, dibs_local_info *info, dibs_erro
 
 static void print_local(const dibs_local_info *info)
 {
-  if (info->is_running)
+  if (!info->is_running)
+    puts("not running");
+  else if (info->server_pid > 0)
     printf("running    pid %" PRId64 "\n", info->server_pid);
   else
-    puts("not running");
+    puts("running    not in this pid name space");
   if (info->is_running && info->users >= 0)
     printf("users      %" PRId64 "\n", info->users);
   if (info->is_running && info->keys >= 0)

@@ -158,9 +158,19 @@ static void consider(const char *name, void *data)
     s->found->server = pid;
 }
 
+/* In that /proc, which may be that of another pid name space; 0: cannot be read. */
+static pid_t own_number(int proc)
+{
+  char digits[24];
+  ssize_t used = readlinkat(proc, "self", digits, sizeof(digits) - 1);
+
+  digits[used > 0 ? used : 0] = '\0';
+  return (pid_t)number(digits);
+}
+
 bool others_look(others *ret_others)
 {
-  search s = { .self = getpid(), .found = ret_others };
+  search s = { .found = ret_others };
   seen self;
   int cause = EIO;
 
@@ -168,7 +178,8 @@ bool others_look(others *ret_others)
   s.proc = above_stdio(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (s.proc < 0)
     return false;
-  if (look_at(&s, "self", &self)) {
+  s.self = own_number(s.proc);
+  if (s.self > 0 && look_at(&s, "self", &self)) {
     s.depth = self.depth;
     cause = entries_each(s.proc, consider, &s) ? 0 : errno;
   }

@@ -18,7 +18,7 @@
 #include "local_parts.h"
 
 enum { OWN_TMP = 1, OWN_NETWORK = 2, WITHOUT_PROC = 4, WITH_FEWER_RIGHTS = 8,
-       WITH_ONE_DESCRIPTOR = 16 };
+       WITH_ONE_DESCRIPTOR = 16, OWN_NUMBERS = 32 };
 
 static uid_t user;
 
@@ -75,6 +75,20 @@ static bool leave_one_descriptor(void)
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+/* The rest of this process is pid 1 of a name space, and /proc has other numbers. */
+static bool become_first(void)
+{
+  pid_t child;
+
+  if (unshare(CLONE_NEWPID) != 0)
+    return false;
+  child = fork();            /* become_user() makes it end with its parent */
+  if (child == 0)
+    return true;
+  (void)promise_waitpid(child, NULL, 0);
+  _exit(0);
+}
+
 static bool enter(int how)
 {
   int flags = ((how & (OWN_TMP | WITHOUT_PROC)) != 0 ? CLONE_NEWNS : 0)
@@ -87,6 +101,8 @@ static bool enter(int how)
   if ((how & OWN_TMP) != 0 && mount("none", "/tmp", "tmpfs", 0, "mode=1777") != 0)
     return false;
   if ((how & WITHOUT_PROC) != 0 && umount2("/proc", MNT_DETACH) != 0)
+    return false;
+  if ((how & OWN_NUMBERS) != 0 && !become_first())
     return false;
   return (how & WITH_ONE_DESCRIPTOR) == 0 || leave_one_descriptor();
 }
@@ -211,6 +227,21 @@ TEST(programs_of_all_worlds_get_one_server)
     (void)setup_user(state);
     user += (uid_t)first + 1;
   }
+}
+
+/* As after `unshare -pf`: the supervisor finds itself in /proc by a number it does not know. */
+TEST(a_container_with_the_proc_of_its_host_gets_a_server)
+{
+  struct program p;
+  struct news n;
+
+  require_program();
+  p = start_program(OWN_NUMBERS);
+  n = hear(&p);
+  if (n.status != DIBS_OK)
+    print_error("%s\n", n.error.text);
+  assert_int_equal(n.status, DIBS_OK);
+  end(&p);
 }
 
 /* No lock on a path, and no name of a socket, is common to them. */
