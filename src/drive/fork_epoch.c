@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/fork_epoch.c - detects forks with a page that the kernel empties in each child
- * (MADV_WIPEONFORK), whatever call made the child; else with pthread_atfork(). */
+ * (MADV_WIPEONFORK), whatever call made the child. Where the kernel refuses that, or the emulator
+ * of qemu-user takes the advice and does not follow it, a child of fork() is found by the
+ * handlers of fork_whole.c. */
 #include "drive/fork_epoch.h"
 
 #include <pthread.h>
@@ -14,11 +16,6 @@ static _Atomic uint64_t last_epoch;
 static _Atomic(_Atomic uint64_t *) cell;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void forget_in_the_child(void)
-{
-  atomic_store(&fallback_cell, 0);
-}
-
 static void cell_make(void)
 {
   size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -30,7 +27,6 @@ static void cell_make(void)
   }
   if (page != MAP_FAILED)
     (void)munmap(page, size);
-  (void)pthread_atfork(NULL, NULL, forget_in_the_child);
   atomic_store(&cell, &fallback_cell);
 }
 
@@ -49,4 +45,19 @@ uint64_t fork_epoch(void)
   /* First call in this process: of several threads, one sets the epoch. */
   epoch = atomic_fetch_add(&last_epoch, 1) + 1;
   return atomic_compare_exchange_strong(here, &none, epoch) ? epoch : none;
+}
+
+uint64_t fork_epoch_known(void)
+{
+  const _Atomic uint64_t *here = atomic_load(&cell);
+
+  return here == NULL ? 0 : atomic_load(here);
+}
+
+void fork_epoch_leave(uint64_t parents)
+{
+  _Atomic uint64_t *here = atomic_load(&cell);
+
+  if (here != NULL && parents != 0)
+    (void)atomic_compare_exchange_strong(here, &parents, 0);
 }

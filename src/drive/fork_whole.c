@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "drive/drive.h"
+#include "drive/fork_epoch.h"
 #include "drive/internal.h"
 
 enum { TRIES = 200, TRY_NS = 100000 };
@@ -27,6 +28,7 @@ enum { TRIES = 200, TRY_NS = 100000 };
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static drive *list;
 static _Thread_local bool list_is_taken;       /* by this thread, which forks */
+static _Thread_local uint64_t parents_epoch;   /* of the last fork of this thread */
 
 static bool take(pthread_mutex_t *mutex)
 {
@@ -42,6 +44,7 @@ static bool take(pthread_mutex_t *mutex)
 
 static void before_fork(void)
 {
+  parents_epoch = fork_epoch_known();
   drive_enter_call();                    /* no signal handler may wait for these mutexes */
   list_is_taken = take(&list_mutex);
   for (drive *d = list_is_taken ? list : NULL; d != NULL; d = d->next_listed)
@@ -79,6 +82,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+  fork_epoch_leave(parents_epoch);
   after_fork(true);
   if (!list_is_taken) {                        /* no thread of the child will unlock it */
     list = NULL;
