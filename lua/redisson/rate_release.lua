@@ -17,7 +17,7 @@ for i = 1, #oldest, 2 do
     if given + permits > wanted then
       local rest = given + permits - wanted
       redis.call('ZADD', permits_key, oldest[i + 1],
-                 string.sub(oldest[i], 1, -5) .. struct.pack('<I4', rest))
+                 string.sub(oldest[i], 1, -5) .. struct.pack('I', rest))
       permits = permits - rest
     end
     given = given + permits

@@ -9,7 +9,7 @@
  * call it takes no lock, allocates nothing and is async-signal-safe. */
 uint64_t fork_epoch(void);
 
-/* For the handlers of a fork. The epoch, 0 if nobody has asked for it; and in the child, which has
+/* For the handlers of a fork. The epoch, 0 before the first call; and in the child, which has
  * the epoch of its parent where the kernel did not see to it: begins another one. */
 uint64_t fork_epoch_known(void);
 void fork_epoch_leave(uint64_t parents);

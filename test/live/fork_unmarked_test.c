@@ -36,7 +36,8 @@ static int look_in_a_child(dibs_client *client, dibs_hold *hold)
   if (child == 0) {
     dibs_hold *another = NULL;
 
-    _exit((dibs_hold_state(hold) != DIBS_HOLD_GONE ? 1 : 0) | (dibs_release(hold) != DIBS_ERR_FORKED ? 2 : 0) |
+    _exit((dibs_hold_state(hold) != DIBS_HOLD_GONE ? 1 : 0) |
+          (dibs_release(hold) != DIBS_ERR_FORKED ? 2 : 0) |
           (dibs_lock(client, "b", NULL, &another) != DIBS_ERR_FORKED ? 4 : 0));
   }
   if (child < 0 || promise_waitpid(child, &status, 0) != child || !WIFEXITED(status))

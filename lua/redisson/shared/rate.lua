@@ -28,12 +28,13 @@ local function decimal(number)
 end
 local gone_by = decimal(now - interval)
 local is_odd = false
+-- In the byte order of the server's machine, as Redisson writes it.
 local function permits_of(entry)
   if #entry < 4 then
     is_odd = true
     return 0
   end
-  return (struct.unpack('<I4', entry, #entry - 3))
+  return (struct.unpack('I', entry, #entry - 3))
 end
 local function entry_of(id, permits)
   return struct.pack('Bc0I', #id, id, permits)
