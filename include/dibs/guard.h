@@ -34,6 +34,8 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
 /* Each of these applies its write to `key`, your own key, in one script with the check;
  * the last fence is stored in `<prefix>:f:{key}`, in the slot of the key, until a day after
  * the end of the key, with the client that wrote it: only the library reads and writes it.
+ * The end is one that these calls, dibs_data_expire() or dibs_data_delete() made: after a DEL of
+ * your own, or dibs_map_remove() of the last field, the fence of a key without a ttl stays.
  *
  * `key`     1 .. 512 bytes; one with a '}' in it needs a hash tag.
  * `fence`   from dibs_hold_fence() of an exclusive hold: of a lock, a write lock, several names

@@ -59,7 +59,7 @@ static const call_form forms[] = {
   [DATA_EXPIRE] = { NULL, END, "i", false },
   [DATA_PERSIST] = { NULL, END, "", false },
   [DATA_TTL] = { "PTTL", NULL, "", true },
-  [DATA_DELETE] = { "UNLINK", REMOVE, "", false },
+  [DATA_DELETE] = { "UNLINK", END, "", false },
 };
 
 bool data_is_read(data_verb verb)

@@ -455,17 +455,35 @@ TEST(a_sum_keeps_the_end_of_its_key)
   assert_in_range(pttl(FENCE_KEY), DAY_MS, DAY_MS + 60000);
 }
 
-/* The calls on maps that change the end of one: 0 ms is no end. */
-static long long set_end(int64_t ms)
+static long long end_by(data_verb verb, int64_t ms)
 {
-  const data_call c = { .verb = ms > 0 ? DATA_EXPIRE : DATA_PERSIST,
-                        .name = { KEY, strlen(KEY) }, .number = ms };
+  const data_call c = { .verb = verb, .name = { KEY, strlen(KEY) }, .number = ms };
   const resp_node *root;
 
   assert_true(RENDERED(data_encode, world_native(w, ANNA), world_buffer(w), true, &c));
   root = resp_root(stage_send());
   assert_int_equal(root->kind, RESP_INTEGER);
   return root->integer;
+}
+
+/* The calls on maps that change the end of one: 0 ms is no end. */
+static long long set_end(int64_t ms)
+{
+  return end_by(ms > 0 ? DATA_EXPIRE : DATA_PERSIST, ms);
+}
+
+TEST(the_fence_of_what_had_no_end_ends_a_day_after_it)
+{
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  assert_int_equal(pttl(FENCE_KEY), -1);
+  assert_int_equal(set_end(60000), 1);
+  assert_in_range(pttl(FENCE_KEY), DAY_MS + 50000, DAY_MS + 60000);
+  assert_int_equal(set_end(0), 1);
+  assert_int_equal(end_by(DATA_DELETE, 0), 1);
+  assert_int_equal(pttl(KEY), -2);
+  assert_in_range(pttl(FENCE_KEY), DAY_MS - 10000, DAY_MS);
+  assert_int_equal(set(4, "old"), GUARD_FENCED);
+  assert_int_equal(end_by(DATA_DELETE, 0), 0);
 }
 
 TEST(the_fence_of_a_map_without_an_end_has_none_again)

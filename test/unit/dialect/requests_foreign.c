@@ -164,9 +164,9 @@ static void data(void)
                                      DATA_SET_SIZE, DATA_TTL };
   static const data_verb changes[] = {
     DATA_MAP_SET, DATA_MAP_ADD, DATA_LIST_ADD, DATA_LIST_ADD_FIRST, DATA_SET_ADD,
-    DATA_MAP_REMOVE, DATA_LIST_REMOVE, DATA_SET_REMOVE, DATA_DELETE
+    DATA_MAP_REMOVE, DATA_LIST_REMOVE, DATA_SET_REMOVE
   };
-  static const data_verb ends[] = { DATA_EXPIRE, DATA_PERSIST };
+  static const data_verb ends[] = { DATA_EXPIRE, DATA_PERSIST, DATA_DELETE };
   static const data_verb scripts[] = {
     DATA_MAP_PUT, DATA_MAP_REPLACE, DATA_MAP_REPLACE_IF, DATA_MAP_GET, DATA_MAP_TAKE,
     DATA_MAP_REMOVE_IF, DATA_MAP_PAGE, DATA_LIST_GET, DATA_LIST_SET, DATA_LIST_INSERT,
