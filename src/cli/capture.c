@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,17 +127,23 @@ static int show(int from, int to, signal_watch *signals)
   return number;
 }
 
-/* The command was refused what it wrote then. */
-static bool is_cut(int fd)
+/* Why the command may have been refused what it wrote; NULL: it was not. */
+static const char *cut_by(int fd)
 {
   struct stat facts;
+  struct rlimit limit;
 
-  return fd >= 0 && fstat(fd, &facts) == 0 && !has_room(fd, facts.st_size, 1);
+  if (fd < 0 || fstat(fd, &facts) != 0)
+    return NULL;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && (rlim_t)facts.st_size >= limit.rlim_cur)
+    return "it has reached the limit of the file size (ulimit -f)";
+  return has_room(fd, facts.st_size, 1) ? NULL : "no space is left";
 }
 
 int capture_end(capture *c, bool is_shown, signal_watch *signals)
 {
-  bool was_cut = is_shown && (is_cut(c->output) || is_cut(c->error));
+  const char *of_output = is_shown ? cut_by(c->output) : NULL;
+  const char *why = is_shown && of_output == NULL ? cut_by(c->error) : of_output;
   char shown[600];
   int number = 0;
 
@@ -149,8 +156,8 @@ int capture_end(capture *c, bool is_shown, signal_watch *signals)
   if (c->error >= 0)
     close(c->error);
   c->output = c->error = -1;
-  if (was_cut)
-    say("the output of the command may be incomplete: no space is left in %s (TMPDIR)",
+  if (why != NULL)
+    say("the output of the command may be incomplete: %s in %s (TMPDIR)", why,
         printable(directory(), shown, sizeof(shown)));
   return number;
 }

@@ -147,6 +147,7 @@ static void report_loss_once(run *r, int64_t valid_ms)
             "lost %s%s; %s continues without the lock%s",
             printable(r->name, name, sizeof(name)), run_why(r, why), r->job.what,
             r->options->lost_signal == LOST_SIGNAL_IGNORE ? " (--on-lost ignore)" : "");
+  notify_send(&r->notify, "STATUS=lost %s, %s continues without the lock", name, r->job.what);
 }
 
 /* Does what is due and returns the milliseconds until something will be; -1: nothing. */

@@ -181,7 +181,7 @@ static void report_busy(session *s, const take_order *o, const dibs_error *error
   dibs_inspection *inspection;
   char shown[600], holder[900];
 
-  if (s->line->is_quiet || o->options->busy_is_fine || o->is_quiet_on_success)
+  if (s->line->is_quiet || o->options->busy_is_fine)
     return;
   (void)dibs_client_set_call_timeout(s->client, INSPECT_MS);
   inspection = inspect_busy(s, t);

@@ -444,6 +444,22 @@ def quiet_on_success_shows_output_only_of_a_failure():
     equal((done.code, done.out, done.err), (3, 'out\n', 'err\n'))
 
 
+def quiet_on_success_says_why_there_is_no_output():
+    other = holder('cron')
+    for more in (['-n'], ['-w', '10ms']):
+        done = dibs('run', *more, '--quiet-on-success', 'cron', '--', 'true')
+        equal((done.code, done.out), (75, ''))
+        contains(done.err, 'cron is ')
+        done = dibs('run', *more, '--skip-ok', '--quiet-on-success', 'cron', '--', 'true')
+        equal((done.code, done.out, done.err), (0, '', ''))
+    end_holder(other)
+    done = subprocess.run(['sh', '-c', 'ulimit -f 1; exec "$0" run --quiet-on-success cron -- sh -c '
+                           '"trap \'\' XFSZ; printf %02500d 7 2>/dev/null; exit 3"', DIBS],
+                          env=environment(), capture_output=True, text=True, timeout=PATIENCE)
+    equal((done.returncode, set(done.stdout)), (3, {'0'}), done.stderr)
+    contains(done.stderr, 'the output of the command may be incomplete: it has reached the limit')
+
+
 LONG = 300000                       # bytes; more than a pipe takes
 
 
