@@ -88,7 +88,7 @@ static void print_json(const dibs_history_entry *e)
   json_set_renamed(object, "ttl_ms", "lease_ms", json_integer(e->ttl_ms));
   json_set_fence(object, e->fence);
   json_object_set_new(object, "host", json_text(e->host));
-  json_object_set_new(object, "pid", json_integer(e->pid));
+  json_object_set_new(object, "pid", json_pid(e->pid));
   json_object_set_new(object, "program", json_text(e->program));
   json_object_set_new(object, "note", json_text(e->note));
   json_object_set_new(object, "client", json_text(e->client));

@@ -21,6 +21,11 @@ json_t *json_text(const char *text)
   return value;
 }
 
+json_t *json_pid(int64_t pid)
+{
+  return pid > 0 ? json_integer(pid) : json_null();
+}
+
 /* DEL or U+0080 .. U+009F, as UTF-8, which jansson does not escape: how many bytes; else 0. */
 static size_t control_size(const char *at)
 {

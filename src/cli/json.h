@@ -9,6 +9,9 @@
 /* Text as JSON, whatever bytes it has. */
 json_t *json_text(const char *text);
 
+/* Of a process; null: not known, as 0 is the caller's own group for kill(1). */
+json_t *json_pid(int64_t pid);
+
 /* Sets the key, and the one that it had in 0.5, which ends with 0.7; dibs(1) lists them. */
 void json_set_renamed(json_t *object, const char *key, const char *key_of_0_5, json_t *value);
 

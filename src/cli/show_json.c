@@ -25,7 +25,7 @@ json_t *party_json(const dibs_party *party)
 
   json_object_set_new(object, "id", json_text(party->client));
   json_object_set_new(object, "host", json_text(party->host));
-  json_object_set_new(object, "pid", json_integer(party->pid));
+  json_object_set_new(object, "pid", json_pid(party->pid));
   json_set_renamed(object, "program", "cmd", json_text(party->program));
   json_set_renamed(object, "note", "reason", json_text(party->note));
   return object;

@@ -36,7 +36,7 @@ static json_t *row_json(const top_reading *r, const watch_row *row)
   json_object_set_new(object, "kind", json_string(show_kind(row->kind)));
   json_object_set_new(object, "state", json_string(row->is_held ? "held" : "free"));
   json_object_set_new(holder, "host", json_text(row->host));
-  set_integer(holder, "pid", row->pid);
+  json_object_set_new(holder, "pid", json_pid(row->pid));
   json_set_renamed(holder, "program", "cmd", json_text(row->program));
   json_object_set_new(holder, "mode", json_string(mode_word(row->kind, row->mode)));
   json_object_set_new(object, "holder", row->holders > 0 ? holder : json_null());

@@ -160,7 +160,7 @@ static void read_holder(reader *r, const json_t *object, watch_row *row)
     return;
   set_text(r, holder, "host", row->host, sizeof(row->host));
   set_text(r, holder, either(holder, "program", "cmd"), row->program, sizeof(row->program));
-  row->pid = amount(r, holder, "pid");
+  row->pid = json_integer_value(member(r, holder, "pid", is_amount_or_null));
   mode = json_string_value(member(r, holder, "mode", is_text));
   row->mode = mode != NULL && strcmp(mode, "read") == 0 ? DIBS_MODE_READ : DIBS_MODE_EXCLUSIVE;
 }

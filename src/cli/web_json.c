@@ -185,7 +185,7 @@ static json_t *history_json(const dibs_history *h)
     set_ms(object, "waited_us", e->waited_us);
     set_ms(object, "held_us", e->held_us);
     json_object_set_new(object, "host", safe_json(e->host, strlen(e->host)));
-    json_object_set_new(object, "pid", json_integer(e->pid));
+    json_object_set_new(object, "pid", json_pid(e->pid));
     json_object_set_new(object, "program", safe_json(e->program, strlen(e->program)));
     json_array_append_new(list, object);
   }

@@ -163,7 +163,7 @@ async function oneName(id) {
       (n.queue || []).map(w => [String(w.pos), party(w), wait(w.waited_ms)]), 'No client waits.'),
     el('h2', {}, 'History'), table([{ t: 'Ended' }, { t: 'How' }, { t: 'Waited', n: 1 }, { t: 'Held', n: 1 }, { t: 'Client' }],
       (n.history || []).map(h => [span(h.ago_us / 1000) + ' ago', { text: h.end, grade: h.end === 'released' ? '' : 'warn' },
-        span(h.waited_us / 1000), span(h.held_us / 1000), h.host + ':' + h.pid + ' ' + h.program]),
+        span(h.waited_us / 1000), span(h.held_us / 1000), h.host + ':' + (h.pid || '?') + ' ' + h.program]),
       'Nothing notable. history=all in the clients\' settings keeps every hold.'));
 }
 
