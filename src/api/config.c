@@ -27,7 +27,7 @@ static const key keys[] = {
   { "command_timeout", VALUE_DURATION, FIELD(command_timeout_ms) },
   { "close_timeout", VALUE_DURATION, FIELD(close_timeout_ms) },
   { "clock_rate_error_ppm", VALUE_PPM, FIELD(clock_rate_error_ppm) },
-  { "quarantine", VALUE_DURATION, FIELD(quarantine_ms) },
+  { "quarantine", VALUE_PAUSE, FIELD(quarantine_ms) },
   { "degrade", VALUE_DEGRADE, FIELD(degrade) },
   { "dialect", VALUE_DIALECT, FIELD(dialect) },
   { "registry", VALUE_TEXT, FIELD(registry) },

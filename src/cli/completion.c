@@ -79,8 +79,12 @@ static const char bash_command[] =
   "  case $((at < COMP_CWORD)):${COMP_WORDS[at]} in\n"
   "  0:*) operands=\"$commands --help --version\"; options='";
 
+/* A verb is one word only. */
 static const char bash_files[] =
   "  esac\n"
+  "  for ((i = at + 1; i < COMP_CWORD; i++)); do\n"
+  "    case \" $operands \" in *\" ${COMP_WORDS[i]} \"*) operands= ;; esac\n"
+  "  done\n"
   "  if [ -n \"$runs\" ]; then\n"
   "    for ((i = at + 1; i < COMP_CWORD; i++)); do\n"
   "      if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"

@@ -275,8 +275,8 @@ static struct addrinfo *listen_address(const char *verb, const char *text)
   snprintf(host, sizeof(host), "%.*s", (int)size, text);
   if (size == 0 || size >= sizeof(host) || !is_port(colon + 1) ||
       getaddrinfo(host, colon + 1, &hints, &found) != 0) {
-    (void)say_usage(verb, "--listen %s: ADDRESS:PORT is wanted, such as 127.0.0.1:8090 or "
-                    "[::1]:8090", text);
+    (void)say_usage(verb, "--listen %s: ADDRESS:PORT is wanted, such as 127.0.0.1:8080 or "
+                    "[::1]:8080", text);
     return NULL;
   }
   return found;

@@ -123,7 +123,7 @@ TEST(wrong_values_are_refused_with_what_is_allowed)
   refused("dialect = string\n", "dialect must be " DIALECT_WORDS);
   refused("pubsub = 1\n", "pubsub must be yes or no");
   refused("functions =\n", "functions must be yes or no");
-  refused("quarantine = long\n", "quarantine must be a duration");
+  refused("quarantine = long\n", "quarantine must be a duration from 0ms");
   refused("sentinel_pasword = x\n", "did you mean sentinel_password?");
   refused("prefix = a\nprefix = b\n", ":2: prefix is given twice");
 }
