@@ -54,7 +54,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_ttl(
   dibs_client *client, const char *name, int64_t *ret_ms);
 
 /* Removes `name`, of any kind; the server frees its memory in the background. The fence of its
- * guarded writes lives a day longer. `ret_done` (may be NULL): false if there was none. Since 0.5 */
+ * guarded writes lives a day longer. `ret_done` (may be NULL): false if there was none.
+ * Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_delete(
   dibs_client *client, const char *name, bool *ret_done);
 

@@ -55,6 +55,18 @@ def a_list_of_nothing_is_no_failure_unless_it_is_asked_by_the_exit_code():
     end_holder(other)
 
 
+def a_process_that_is_not_known_has_no_number():
+    other = holder('unnamed')
+    registered = 'dibs:client:' + who('unnamed')['holder']['id']
+    until(lambda: ':1' in harness.server.ask('DEL', registered), 'it was registered')
+    for command in ('who', 'status'):
+        party = json.loads(dibs(command, '--json', 'unnamed').out)['holder']
+        equal((party['host'], party['pid']), ('', None))
+    top = json.loads(dibs('top', '--json', 'unnamed').out)
+    equal([row['holder']['pid'] for row in top['locks']], [None])
+    end_holder(other)
+
+
 def who_json_has_the_promised_shape():
     first = holder('shape', '-m', 'why')
     waiter = start('run', 'shape', '--', 'true')

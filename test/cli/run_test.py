@@ -453,8 +453,8 @@ def quiet_on_success_says_why_there_is_no_output():
         done = dibs('run', *more, '--skip-ok', '--quiet-on-success', 'cron', '--', 'true')
         equal((done.code, done.out, done.err), (0, '', ''))
     end_holder(other)
-    done = subprocess.run(['sh', '-c', 'ulimit -f 1; exec "$0" run --quiet-on-success cron -- sh -c '
-                           '"trap \'\' XFSZ; printf %02500d 7 2>/dev/null; exit 3"', DIBS],
+    done = subprocess.run(['sh', '-c', 'ulimit -f 1; exec "$0" run --quiet-on-success cron -- '
+                           'sh -c "trap \'\' XFSZ; printf %02500d 7 2>/dev/null; exit 3"', DIBS],
                           env=environment(), capture_output=True, text=True, timeout=PATIENCE)
     equal((done.returncode, set(done.stdout)), (3, {'0'}), done.stderr)
     contains(done.stderr, 'the output of the command may be incomplete: it has reached the limit')
