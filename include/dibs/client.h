@@ -357,8 +357,9 @@ DIBS_API dibs_client *dibs_close(dibs_client *client);
 /* Copies the error of the last call of the calling thread, like errno: status, the server's error
  * and its address. No call of another thread changes it. After a call that returned DIBS_OK it is
  * DIBS_OK with an empty text. Calls are the functions that return a dibs_status other than this
- * one, dibs_close() and dibs_hold_fd(); those that only read (dibs_hold_state(), ..._free()) leave
- * it unchanged. Callbacks get their error as an argument.
+ * one, dibs_close() and dibs_hold_fd(); those that only read (dibs_hold_state(), ..._free()) and
+ * those without a client (dibs_stripe()) leave it unchanged. Callbacks get their error as an
+ * argument.
  *
  * `client`    the last call must have been with this client or one of its holds, else the error
  *             is DIBS_OK. NULL: with any client; only with `index` 0.

@@ -165,7 +165,7 @@ static bool client_id_make(engine_settings *s)
   bytes[6] = (uint8_t)(0x40 | (bytes[6] & 0x0f));
   bytes[8] = (uint8_t)(0x80 | (bytes[8] & 0x3f));
   text_base64url_16(bytes, s->client_id);
-  memcpy(&s->seed, bytes + 16, sizeof(s->seed));
+  s->seed = seed_of_bytes(bytes + 16);
   return true;
 }
 

@@ -175,14 +175,11 @@ static dibs_status acquire_check(client_record *c, const char *name, uint32_t pe
 static dibs_status acquire_of(client_record *c, const char *name, uint32_t permits,
                               const wait_plan *plan, rate_op *ret)
 {
-  uint64_t seed;
-
   *ret = (rate_op){ .op.row = plan->wait_ms == 0 ? &rate_try_row : &rate_acquire_row,
                     .call.permits = permits };
   if (!drive_random(ret->id, sizeof(ret->id)))
     return client_refuse(c, DIBS_ERR_SYSTEM, "no random numbers: getrandom failed");
-  memcpy(&seed, ret->id, sizeof(seed));
-  random_seed(&ret->random, seed);
+  random_seed(&ret->random, seed_of_bytes((const uint8_t *)ret->id));
   name_set(ret, name);
   return DIBS_OK;
 }

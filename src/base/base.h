@@ -113,6 +113,8 @@ void highway_hash_128(const uint64_t key[4], const void *bytes, size_t size,
 typedef struct random_source { uint64_t state[2]; } random_source;
 
 void random_seed(random_source *r, uint64_t seed);
+/* A seed of random bytes, the same on machines of either byte order, as its simulated world. */
+uint64_t seed_of_bytes(const uint8_t bytes[8]);
 uint64_t random_next(random_source *r);
 uint64_t random_below(random_source *r, uint64_t limit);   /* asserts limit > 0 */
 /* Uniform in [low, high]; asserts low <= high. */

@@ -30,6 +30,15 @@ void random_seed(random_source *r, uint64_t seed)
     r->state[0] = 1;
 }
 
+uint64_t seed_of_bytes(const uint8_t bytes[8])
+{
+  uint64_t seed = 0;
+
+  for (int i = 7; i >= 0; i--)
+    seed = seed << 8 | bytes[i];
+  return seed;
+}
+
 uint64_t random_next(random_source *r)
 {
   uint64_t a = r->state[0];

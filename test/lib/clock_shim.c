@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "clock_shim.h"
+#include "real_clock.h"
 
 enum { US_A_SECOND = 1000000, NS_A_SECOND = 1000000000 };
 
@@ -64,7 +65,7 @@ static void move(struct timespec *t)
 
 int clock_gettime(clockid_t which, struct timespec *ret_time)
 {
-  int fault = (int)syscall(SYS_clock_gettime, which, ret_time);
+  int fault = real_clock_gettime(which, ret_time);
 
   if (fault == 0 && is_wall(which))
     move(ret_time);

@@ -422,7 +422,7 @@ static void entries_look(void)
     "local out = '' local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES') "
     "for i = 1, #all, 2 do out = out .. string.gsub(string.sub(all[i], 2, 17), '.', "
     "function(c) return string.format('%02x', string.byte(c)) end) .. ' ' .. "
-    "struct.unpack('<I4', all[i], 18) .. ' ' .. all[i + 1] .. '\\n' end return out";
+    "struct.unpack('I', all[i], 18) .. ' ' .. all[i + 1] .. '\\n' end return out";
   int64_t now = live_now_ms();
   const char *at = run("EVAL %s 1 " PERMITS, words);
   char name[40];
