@@ -104,10 +104,10 @@ static void add_plain(text *out, const char *words)
   }
 }
 
-/* Adds a blank and `template`, filled in; `glob` is the pattern of names. */
+/* Adds a blank and `template`, filled in; `glob` is the pattern of names, "" where it has none. */
 static void add_template(text *out, const char *template, const acl_wish *w, const char *glob)
 {
-  bool has_brace = glob != NULL && strchr(glob, '{') != NULL;
+  bool has_brace = strchr(glob, '{') != NULL;
   size_t size;
 
   for (text_add(out, *template != 0 ? " " : ""); *template != 0; template += size) {
@@ -176,7 +176,7 @@ static bool has_all_keys(const acl_wish *w)
 
 static void add_keys(text *out, const acl_wish *w)
 {
-  add_template(out, native_dialect.rights.keys, w, NULL);
+  add_template(out, native_dialect.rights.keys, w, "");
   if (has_all_keys(w)) {
     text_add(out, " ~*");
     return;
@@ -191,7 +191,7 @@ static void add_channels(text *out, const acl_wish *w)
   text_add(out, " resetchannels");
   if ((w->uses & DIBS_ACL_POLL) != 0)
     return;
-  add_template(out, native_dialect.rights.channels, w, NULL);
+  add_template(out, native_dialect.rights.channels, w, "");
   for (size_t i = 0; i < PATTERNS; i++) {
     const char *channels = acl_patterns[i].channels;
 
