@@ -486,6 +486,41 @@ TEST(the_fence_of_what_had_no_end_ends_a_day_after_it)
   assert_int_equal(end_by(DATA_DELETE, 0), 0);
 }
 
+/* Without the right to `command`, or with that to it for some keys only, `verb` gives the fence no
+ * end: else an old write is let in a day later, while the key lives on. */
+static void expect_endless_without(const char *command, const char *selector, data_verb verb)
+{
+  const data_call c = { .verb = verb, .name = { KEY, strlen(KEY) }, .number = 60000 };
+  char without[16], with[16];
+
+  (void)snprintf(without, sizeof(without), "-%s", command);
+  (void)snprintf(with, sizeof(with), "+%s", command);
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  acl(without, without, selector != NULL ? selector : without);
+  assert_true(RENDERED(data_encode, world_native(w, ANNA), world_buffer(w), true, &c));
+  (void)stage_send();
+  acl(with, with, selector != NULL ? "clearselectors" : with);
+  assert_int_equal(pttl(FENCE_KEY), -1);
+}
+
+TEST(the_fence_of_what_may_not_be_ended_has_no_end)
+{
+  expect_endless_without("unlink", NULL, DATA_DELETE);
+  assert_int_equal(pttl(KEY), -1);
+  expect_endless_without("pexpire", NULL, DATA_EXPIRE);
+  assert_int_equal(pttl(KEY), -1);
+}
+
+TEST(the_fence_of_what_may_not_be_ended_alone_has_no_end)
+{
+  const char *selector = "(+pexpire ~" FENCE_KEY ")";
+
+  if (strcmp(test_server_command(world_server(w), "ACL SETUSER other %s", selector), "OK") != 0)
+    skip();
+  expect_endless_without("pexpire", selector, DATA_EXPIRE);
+  assert_int_equal(pttl(KEY), -1);
+}
+
 TEST(the_fence_of_a_map_without_an_end_has_none_again)
 {
   assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
