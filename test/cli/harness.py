@@ -378,6 +378,18 @@ def guardians(wrapper):
 _directory = None                  # of the files of temporary_file(); tests() removes it
 
 
+@contextlib.contextmanager
+def systemd():
+    """Yields the socket that gets what systemd would, and the environment that names it."""
+    directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
+    path = os.path.join(directory, 'notify')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(path)
+        s.settimeout(PATIENCE)
+        yield s, {'NOTIFY_SOCKET': path}
+    shutil.rmtree(directory)
+
+
 def temporary_file():
     global _directory
     if _directory is None:

@@ -71,32 +71,27 @@ def a_machine_that_was_off_does_not_run_the_job_again_when_it_boots():
 def the_unit_of_the_leader_is_started_when_it_leads():
     words = _words(_line('systemd/leader.service', r'^ExecStart=(.*)').replace('%H', 'host-2'),
                    'sleep 600')
-    directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
-    path = os.path.join(directory, 'notify')
     leader = start('elect', 'scheduler', '--', 'sleep', '600')
     until_held('scheduler')
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(path)
-        systemd.settimeout(PATIENCE)
-        unit = start(*words, env={'NOTIFY_SOCKET': path})
-        said = systemd.recv(1000).decode()
+    with systemd() as (s, env):
+        unit = start(*words, env=env)
+        said = s.recv(1000).decode()
         until_waiting('scheduler')
-        systemd.settimeout(0.2)
+        s.settimeout(0.2)
         while True:
             try:
-                said += systemd.recv(1000).decode()
+                said += s.recv(1000).decode()
             except socket.timeout:
                 break
         lacks(said, 'READY=1')
-        systemd.settimeout(PATIENCE)
+        s.settimeout(PATIENCE)
         leader.send_signal(signal.SIGTERM)
         while 'READY=1' not in said:
-            said += systemd.recv(1000).decode()
+            said += s.recv(1000).decode()
         contains(dibs('elect', 'scheduler', '--observe', '-n').out, ' host-2 ')
         unit.send_signal(signal.SIGTERM)
         finish(unit)
     finish(leader)
-    shutil.rmtree(directory)
 
 
 def _sidecar(name, pod):

@@ -9,7 +9,6 @@ import resource
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -116,20 +115,15 @@ def on_lost_ignore_lets_the_command_end_and_still_tells():
 
 
 def systemd_is_not_left_with_the_state_before_a_loss():
-    directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
-    path = os.path.join(directory, 'notify')
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(path)
-        systemd.settimeout(PATIENCE)
+    with systemd() as (s, env):
         process = start('run', '-t', '1s', '--on-lost', 'ignore', '--notify', 'ignore', '--',
-                        'sleep', '600', env={'NOTIFY_SOCKET': path})
-        while 'READY=1' not in systemd.recv(1000).decode():
+                        'sleep', '600', env=env)
+        while 'READY=1' not in s.recv(1000).decode():
             pass
         with harness.server.paused():
-            contains(systemd.recv(1000).decode(), 'STATUS=lost ignore, ')
+            contains(s.recv(1000).decode(), 'STATUS=lost ignore, ')
         process.send_signal(signal.SIGTERM)
         finish(process)
-    shutil.rmtree(directory)
 
 
 def a_renewal_in_time_cancels_everything():

@@ -507,19 +507,12 @@ def quiet_on_success_says_which_output_cannot_be_written_and_why():
 
 
 def notify_tells_systemd_when_it_is_ready():
-    import socket
-    directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
-    path = os.path.join(directory, 'notify')
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
-        s.bind(path)
-        s.settimeout(PATIENCE)
+    with systemd() as (s, env):
         done = dibs('run', '--notify', 'service', '--', 'sh', '-c', 'echo "$NOTIFY_SOCKET"',
-                    env={'NOTIFY_SOCKET': path})
+                    env=env)
         equal(done.out, '\n', done)
         contains(s.recv(1000).decode(), 'STATUS=waiting for service')
         contains(s.recv(1000).decode(), 'READY=1')
-    os.unlink(path)
-    os.rmdir(directory)
 
 
 tests(dict(globals()))
