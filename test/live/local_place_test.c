@@ -161,6 +161,16 @@ static struct news hear(struct program *p)
   return n;
 }
 
+static struct news hear_of_a_server(struct program *p)
+{
+  struct news n = hear(p);
+
+  if (n.status != DIBS_OK)
+    print_error("%s\n", n.error.text);
+  assert_int_equal(n.status, DIBS_OK);
+  return n;
+}
+
 static void end(struct program *p)
 {
   assert_int_equal(write(p->leave, "", 1), 1);
@@ -212,10 +222,7 @@ TEST(programs_of_all_worlds_get_one_server)
     for (int i = 0; i < WORLDS; i++) {
       struct news n;
       all[i] = start_program(worlds[(first + i) % WORLDS]);
-      n = hear(&all[i]);
-      if (n.status != DIBS_OK)
-        print_error("%d, %d: %s\n", first, i, n.error.text);
-      assert_int_equal(n.status, DIBS_OK);
+      n = hear_of_a_server(&all[i]);
       assert_int_not_equal(n.server, 0);
       if (server == 0)
         server = n.server;
@@ -233,14 +240,10 @@ TEST(programs_of_all_worlds_get_one_server)
 TEST(a_container_with_the_proc_of_its_host_gets_a_server)
 {
   struct program p;
-  struct news n;
 
   require_program();
   p = start_program(OWN_NUMBERS);
-  n = hear(&p);
-  if (n.status != DIBS_OK)
-    print_error("%s\n", n.error.text);
-  assert_int_equal(n.status, DIBS_OK);
+  (void)hear_of_a_server(&p);
   end(&p);
 }
 
@@ -256,10 +259,7 @@ TEST(starters_in_two_worlds_at_once_get_one_server)
     for (int i = 0; i < 4; i++)
       let_go(&all[i]);
     for (int i = 0; i < 4; i++) {
-      struct news n = hear(&all[i]);
-      if (n.status != DIBS_OK)
-        print_error("%s\n", n.error.text);
-      assert_int_equal(n.status, DIBS_OK);
+      struct news n = hear_of_a_server(&all[i]);
       if (server == 0)
         server = n.server;
       assert_int_equal(n.server, server);
@@ -279,8 +279,7 @@ TEST(a_removed_directory_does_not_make_a_second_server)
 
   require_program();
   a = start_program(0);
-  na = hear(&a);
-  assert_int_equal(na.status, DIBS_OK);
+  na = hear_of_a_server(&a);
   (void)snprintf(path, sizeof(path), "/tmp/dibs-%lu", (unsigned long)user);
   test_directory_remove(path);
   b = start_program(0);
