@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
 -- Sets or removes the end of a map, list or set, or removes it. The fence of guarded writes to
--- it, if there is one, outlives it by a day, as in native/shared/guard.lua. A longer life of it
--- does no harm: what lengthens that is first; one without an end gets it last, when the key has
--- one, so not if the user has no right to that.
+-- it, if there is one, outlives it by a day, as in native/shared/guard.lua. If the user may not
+-- change the key, the fence has a longer life, and never a shorter one: its end is set later
+-- before the change, and given to a fence without an end after it.
 -- KEYS 1 the name  2 its fence, if it can have one
 -- ARGV 1 ms; UNLINK: removes it; absent: no end
 -- answers as PEXPIRE, UNLINK or PERSIST

@@ -418,7 +418,8 @@ TEST(a_lease_broken_meanwhile_is_not_believed)
   nodes_free(l);
 }
 
-/* The name is granted anew before the reply comes, which is about the lease before. */
+/* The server grants the name again before it answers WAIT: that reply counts replicas of the
+ * lease before. */
 TEST(the_reply_to_a_wait_is_not_for_the_next_lease_of_its_name)
 {
   lock_spec w = wants(1);
