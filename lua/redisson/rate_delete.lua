@@ -5,8 +5,9 @@
 -- answers '1' deleted   '0' there was none
 --@may_return late
 --@may_return told
-if not redis.call('HMGET', KEYS[1], 'rate')[1] and redis.call('EXISTS', KEYS[1]) == 1 then
-  return redis.error_reply('WRONGTYPE this key does not hold a rate limiter')
+--@may_return rate_config
+if not config[1] and redis.call('EXISTS', KEYS[1]) == 1 then
+  return foreign
 end
 local there = redis.call('EXISTS', KEYS[1])
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5])

@@ -6,10 +6,11 @@
 -- answers '1' set   '0' one is already set   '-1' none to update
 --@may_return late
 --@may_return told
-local old = redis.call('HMGET', KEYS[1], 'rate', 'interval', 'keepAliveTime', 'type')
+--@may_return rate_config
+local old = config
 local is_set = old[1] and old[2] and old[4]
 if not old[1] and redis.call('EXISTS', KEYS[1]) == 1 then
-  return redis.error_reply('WRONGTYPE this key does not hold a rate limiter')
+  return foreign
 end
 if ARGV[5] == 'n' and is_set then
   return answer('0')

@@ -372,6 +372,32 @@ TEST(a_deletion_forgets_the_ids)
   assert_int_equal(down(ANNA, "id"), -1);
 }
 
+/* The call in the world's buffer says what the key is not, and not only the server's words. */
+static void expect_no_count(void)
+{
+  const resp_node *root = resp_root(stage_send());
+
+  assert_int_equal(root->kind, RESP_ERROR);
+  assert_non_null(strstr(root->bytes, "WRONGTYPE this key does not hold a count"));
+}
+
+TEST(a_key_of_another_type_is_named_as_that)
+{
+  latch_call c = call_of(1, NULL);
+
+  run("HSET %s a b", NAME);
+  assert_true(RENDERED(native_latch_down, world_native(w, ANNA), world_buffer(w), false, &c));
+  expect_no_count();
+  assert_true(RENDERED(native_latch_set, world_native(w, ANNA), world_buffer(w), false, &c));
+  expect_no_count();
+  assert_true(RENDERED(native_latch_delete, world_native(w, ANNA), world_buffer(w), false, &c));
+  expect_no_count();
+  assert_true(RENDERED(native_latch_look, world_native(w, ANNA), world_buffer(w), false, NAME,
+                       strlen(NAME)));
+  expect_no_count();
+  assert_string_equal(run("HGETALL %s", NAME), "[a, b]");
+}
+
 TEST(what_holds_no_count_is_left_alone)
 {
   latch_call c = call_of(1, NULL);

@@ -529,6 +529,33 @@ TEST(a_value_that_got_lost_is_made_from_the_entries)
   assert_string_equal(run("GET " VALUE), "0");
 }
 
+/* The call in the world's buffer says what the key is not, and not only the server's words. */
+static void expect_no_limiter(void)
+{
+  const resp_node *root = resp_root(stage_send());
+
+  assert_int_equal(root->kind, RESP_ERROR);
+  assert_non_null(strstr(root->bytes, "WRONGTYPE this key does not hold a rate limiter"));
+}
+
+TEST(a_key_of_another_type_is_named_as_that)
+{
+  rate_call c = setting(5, 1000, 's'), permits = call_of();
+
+  permits.permits = 1;
+  permits.id = (const uint8_t *)"0123456789abcdef";
+  run("SET " NAME " words");
+  assert_true(RENDERED(rate_acquire, world_native(w, ANNA), world_buffer(w), false, &permits));
+  expect_no_limiter();
+  assert_true(RENDERED(rate_release, world_native(w, ANNA), world_buffer(w), false, &permits));
+  expect_no_limiter();
+  assert_true(RENDERED(rate_set, world_native(w, ANNA), world_buffer(w), false, &c));
+  expect_no_limiter();
+  assert_true(RENDERED(rate_delete, world_native(w, ANNA), world_buffer(w), false, &permits));
+  expect_no_limiter();
+  assert_string_equal(run("GET " NAME), "words");
+}
+
 TEST(what_is_no_limiter_is_left_alone)
 {
   rate_call c = setting(5, 1000, 's'), end = call_of();

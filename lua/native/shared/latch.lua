@@ -10,9 +10,9 @@ if told then
 end
 local channel = ARGV[1]
 --@include tell_channel
-local left = redis.call('GET', KEYS[1])
+--@may_return latch_count
 if left and not string.find(left, '^%-?%d+$') then
-  return redis.error_reply('WRONGTYPE this key does not hold a count')
+  return foreign
 end
 if left and left + 0 <= 0 then
   left = nil

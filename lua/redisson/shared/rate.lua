@@ -8,12 +8,12 @@
 -- minus the permits of counting entries; of type 1 it is 0 minus them, as others change the rate
 -- and only this client reads it.
 -- answers {-1} if no rate is set
-local config = redis.call('HMGET', KEYS[1], 'rate', 'interval', 'keepAliveTime', 'type')
+--@may_return rate_config
 local rate, interval = tonumber(config[1]), tonumber(config[2])
 local keep_alive, of_each = tonumber(config[3]) or 0, config[4] == '1'
 if not rate or not interval or not config[4] then
   if redis.call('EXISTS', KEYS[1]) == 1 then
-    return redis.error_reply('WRONGTYPE this key does not hold a rate limiter')
+    return foreign
   end
   return { -1 }
 end
