@@ -3,7 +3,9 @@
  *
  * A party is one waiting call. When the last one arrives, all continue, and the barrier is
  * ready for its next generation. A party that gives up or dies breaks the barrier: all
- * others get DIBS_BROKEN, and it stays broken until dibs_barrier_reset(). */
+ * others get DIBS_BROKEN, and it stays broken until dibs_barrier_reset(). Those that wait when it
+ * is reset get DIBS_BROKEN, too, and so do those of a later round than the first when the server
+ * has lost its data (`arrived` 0): the next round can begin. */
 #ifndef DIBS_BARRIER_H
 #define DIBS_BARRIER_H
 

@@ -70,7 +70,8 @@ static void print_arrival(const session *s, const barrier_arguments *a,
 
 /* ---- verbs ---- */
 
-static int report_broken(const barrier_arguments *a, dibs_status status)
+static int report_broken(const barrier_arguments *a, dibs_status status,
+                         const dibs_barrier_info *info)
 {
   const message_facts facts = { .code = code_of_status(status),
                                 .status = dibs_status_name(status),
@@ -81,6 +82,9 @@ static int report_broken(const barrier_arguments *a, dibs_status status)
   if (status == DIBS_TIMED_OUT)
     return say_fault(&facts, "fewer than %u parties came to %s in time: it is broken for all",
                      a->parties, shown);
+  if (info->arrived == 0)
+    return say_fault(&facts, "the round of %s is over: it was reset, or the server lost its data",
+                     shown);
   return say_fault(&facts, "%s is broken: a party gave up or died (dibs barrier reset %s)", shown,
                    shown);
 }
@@ -102,7 +106,7 @@ static int arrive(session *s, const void *data)
   else if (status == DIBS_OK && a->line.is_verbose)
     printf("%u\n", info.index);
   if (status == DIBS_BROKEN || status == DIBS_TIMED_OUT)
-    return report_broken(a, status);
+    return report_broken(a, status, &info);
   return status == DIBS_OK ? CODE_OK : session_fault(s, status, a->line.operands[0]);
 }
 
@@ -177,7 +181,7 @@ const command barrier_command = {
            "  reset NAME        repair a broken one; break a round under way\n"
            "  show NAME...      how many have arrived; 1: not used for an hour\n"
            "  ls                show those that are used\n\n"
-           "Exit of wait: 0 all arrived, 75 not within -w, 1 another party gave up or died.",
+           "Exit of wait: 0 all arrived, 75 not within -w, 1 it is broken, or was reset.",
   .examples = { "dibs barrier wait --parties 3 -w 5m phase && ./phase-two",
                 "dibs barrier show phase", "dibs barrier reset phase" },
   OPTIONS({ rows, 0 }, COMMON, SERVER),

@@ -75,6 +75,13 @@ static const char *other_parties(barrier_op *b, uint32_t parties)
   return b->why;
 }
 
+/* In a round that a party broke some have arrived. */
+static sync_next round_broken(const barrier_answer *a)
+{
+  return sync_over(DIBS_BROKEN,
+                   a->arrived > 0 ? "" : "the round was reset, or the server lost its data");
+}
+
 static sync_next arrive_read(barrier_op *b, const resp_reply *reply)
 {
   barrier_answer a;
@@ -88,7 +95,7 @@ static sync_next arrive_read(barrier_op *b, const resp_reply *reply)
   case BARRIER_PASSED:
     return sync_over(DIBS_OK, "");
   case BARRIER_BROKEN:
-    return sync_over(DIBS_BROKEN, "");
+    return round_broken(&a);
   case BARRIER_OTHER:
     return sync_over(DIBS_ERR_ARGUMENT, other_parties(b, a.arrived));
   case BARRIER_LATE:
@@ -142,7 +149,7 @@ static sync_next await_undone(sync_op *op, dibs_status end, const resp_reply *re
     return end < 0 ? sync_over(DIBS_TIMED_OUT, "")  /* the limit expired before this reply */
                    : sync_repeat();
   reading(op)->came = a;
-  return sync_over(a.outcome == BARRIER_PASSED ? DIBS_OK : DIBS_BROKEN, "");
+  return a.outcome == BARRIER_PASSED ? sync_over(DIBS_OK, "") : round_broken(&a);
 }
 
 const sync_row barrier_await_row = { .name = "barrier.await",

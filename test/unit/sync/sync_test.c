@@ -138,6 +138,20 @@ TEST(a_party_looks_then_arrives_and_asks_until_the_round_ends)
   assert_int_equal(b.came.arrived, 3);
 }
 
+TEST(a_round_that_no_party_broke_is_not_said_to_be_broken_by_one)
+{
+  barrier_op b = awaiting();
+  sync_next next;
+
+  assert_int_equal(next_of(&b.op, LOOKED).what, SYNC_STEP);
+  next = next_of(&b.op, "*4\r\n:3\r\n:5\r\n:2\r\n:1\r\n");
+  assert_true(next.what == SYNC_OVER && next.status == DIBS_BROKEN);
+  assert_string_equal(next.message, "");             /* that of the status */
+  next = next_of(&b.op, "*4\r\n:3\r\n:5\r\n:0\r\n:0\r\n");
+  assert_true(next.what == SYNC_OVER && next.status == DIBS_BROKEN);
+  assert_string_equal(next.message, "the round was reset, or the server lost its data");
+}
+
 static dibs_status left(barrier_op *b, dibs_status end, const char *bytes)
 {
   resp_reply *r = bytes == NULL ? NULL : reply_of(bytes);
