@@ -107,6 +107,7 @@ static void say_stops_leading(const run *r)
     say_fault(&facts, "the lease of %s could not be renewed%s: this client stops leading", name,
               run_why(r, why));
   }
+  notify_send(&r->notify, "STATUS=losing %s, this client stops leading", name);
 }
 
 /* Without a command: until a signal, or until the lease is about to end. */

@@ -34,6 +34,7 @@ static void say_lost(const run *r, dibs_status status, const char *name, const c
   say_fault(&(message_facts) { .code = run_loss_code(r), .status = dibs_status_name(status),
                                .name = r->name },
             "%s was lost%s%s%s", name, when_lost(r), next, why);
+  notify_send(&r->notify, "STATUS=lost %s", name);
 }
 
 void run_release(run *r)

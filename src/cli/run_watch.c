@@ -54,6 +54,8 @@ static void say_over(const run *r, int64_t valid_ms, const char *what, const cha
   say_fault(&facts, valid_ms <= 0 ? "lost %s: %s %s%s"
                                   : "the lease of %s is about to end: %s %s%s",
             name, what, happened, run_why(r, why));
+  notify_send(&r->notify, "STATUS=%s %s, %s %s", valid_ms <= 0 ? "lost" : "losing", name, what,
+              happened);
 }
 
 bool run_may_start(const run *r)

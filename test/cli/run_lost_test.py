@@ -116,14 +116,37 @@ def on_lost_ignore_lets_the_command_end_and_still_tells():
 
 def systemd_is_not_left_with_the_state_before_a_loss():
     with systemd() as (s, env):
-        process = start('run', '-t', '1s', '--on-lost', 'ignore', '--notify', 'ignore', '--',
-                        'sleep', '600', env=env)
-        while 'READY=1' not in s.recv(1000).decode():
-            pass
+        def said():
+            return s.recv(1000).decode()
+
+        def begin(*words):
+            process = start(*words, env=env)
+            while 'READY=1' not in said():
+                pass
+            return process
+
+        process = begin('run', '-t', '1s', '--on-lost', 'ignore', '--notify', 'ignore',
+                        '--', 'sleep', '600')
         with harness.server.paused():
-            contains(s.recv(1000).decode(), 'STATUS=lost ignore, ')
+            contains(said(), 'STATUS=lost ignore, ')
         process.send_signal(signal.SIGTERM)
         finish(process)
+        equal(said(), 'STATUS=lost ignore')
+
+        process = begin('run', '--notify', 'broken', '--', 'sleep', '600')
+        equal(dibs('break', 'broken', '--yes').code, 0)
+        equal(said(), 'STATUS=lost broken, the command was killed')
+        equal(finish(process).code, 79)
+
+        process = begin('elect', 'run', '--notify', 'alone')
+        equal(dibs('elect', 'break', 'alone', '--yes').code, 0)
+        equal(said(), 'STATUS=lost alone')
+        equal(finish(process).code, 79)
+
+        process = begin('elect', 'run', '-t', '1s', '--max-hold', '1500ms', '-k', '200ms',
+                        '--notify', 'limited')
+        equal(said(), 'STATUS=losing limited, this client stops leading')
+        equal(finish(process).code, 79)
 
 
 def a_renewal_in_time_cancels_everything():
