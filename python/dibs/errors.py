@@ -102,7 +102,8 @@ class AuthError(Error):
 class Denied(Error):
     """An ACL forbids a command, key or channel."""
 
-    hint = 'dibs acl prints the rights that a user needs.'
+    hint = ('dibs acl prints the rights that a user needs; options add those for latches, '
+            'limiters, data.')
 
 
 class Refused(Error):

@@ -196,7 +196,8 @@ const char *resp_fault_remedy(const char *bytes, size_t size)
     return " (check user and password: in the URL, DIBS_PASSWORD or the config file)";
   case RESP_FAULT_DENIED:                /* that of protected mode says what to do */
     return resp_error_has(bytes, size, "protected mode")
-             ? "" : " (`dibs acl` prints the rights that a user needs)";
+             ? "" : " (`dibs acl` prints the rights that a user needs; options add "
+                    "those for latches, limiters, data)";
   case RESP_FAULT_REFUSED:
     return resp_error_has(bytes, size, "OOM ") ? " (raise maxmemory, or remove keys)" : "";
   default:

@@ -165,7 +165,8 @@ TEST(an_error_is_shown_with_what_to_do)
   assert_non_null(strstr(shown("WRONGPASS invalid username-password pair or user is disabled."),
                          "disabled. (check user and password"));
   assert_string_equal(shown("NOPERM no"),
-                      "NOPERM no (`dibs acl` prints the rights that a user needs)");
+                      "NOPERM no (`dibs acl` prints the rights that a user needs; options add "
+                      "those for latches, limiters, data)");
   assert_non_null(strstr(shown("ERR The user executing the script can't run this command or "
                                "subcommand script: " SHA ", on @user_script:1."), "`dibs acl`"));
   assert_non_null(strstr(shown("OOM command not allowed when used memory > 'maxmemory'. script: "
