@@ -51,7 +51,7 @@ static void print_local_json(const dibs_local_info *info)
 
   json_object_set_new(object, "v", json_integer(1));
   json_object_set_new(object, "running", json_boolean(info->is_running));
-  json_object_set_new(object, "pid", json_integer(info->server_pid));
+  json_object_set_new(object, "pid", json_pid(info->server_pid));
   json_object_set_new(object, "users", json_integer(info->users));
   json_object_set_new(object, "keys", json_integer(info->keys));
   json_object_set_new(object, "url", json_text(info->url));

@@ -72,6 +72,7 @@ def local_goes_up_and_down():
     equal(dibs('local', 'stop', env=HOME).code, 0)
     until(lambda: not is_alive(pid), 'the server ended')
     equal(dibs('local', 'status', env=HOME).code, 69)
+    equal(json.loads(dibs('local', 'status', '--json', env=HOME).out)['pid'], None)
     equal(dibs('local', 'url', env=HOME).code, 69)
     equal(dibs('local', 'stop', env=HOME).code, 0)
 
