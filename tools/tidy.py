@@ -47,7 +47,7 @@ LAYERS = {
     # Of base only what has no state and allocates nothing.
     'watch': ['fleet/metrics_text.h'],
     'cli': ['base/dialects.h', 'base/errno_text.h', 'base/fence.h', 'base/first_line.h',
-            'base/hash_tag.h', 'base/nearest.h', 'base/plural.h', 'fleet/class.h',
+            'base/hash_tag.h', 'base/hex.h', 'base/nearest.h', 'base/plural.h', 'fleet/class.h',
             'local/others.h', 'topo/url_options.h', 'watch'],
 }
 # The rooms of sim/, beside those of src/.

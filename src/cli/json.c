@@ -4,8 +4,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "base/hex.h"
 #include "cli/message.h"
 
 #define TEXT_SIZE 1200
@@ -24,6 +26,30 @@ json_t *json_text(const char *text)
 json_t *json_pid(int64_t pid)
 {
   return pid > 0 ? json_integer(pid) : json_null();
+}
+
+void name_to_hex(const char *name, size_t size, char ret_hex[2 * DIBS_NAME_MAX + 1])
+{
+  ret_hex[0] = '\0';
+  for (size_t i = 0; i < size; i++)
+    snprintf(ret_hex + 2 * i, 3, "%02x", (unsigned)(unsigned char)name[i]);
+}
+
+size_t name_of_hex(const char *hex, char ret_name[DIBS_NAME_MAX + 1])
+{
+  size_t size = strlen(hex);
+
+  if (size % 2 != 0 || size / 2 > DIBS_NAME_MAX)
+    return 0;
+  for (size_t i = 0; i < size / 2; i++) {
+    int byte = hex_byte(hex + 2 * i);
+
+    if (byte < 0)
+      return 0;
+    ret_name[i] = (char)byte;
+  }
+  ret_name[size / 2] = '\0';
+  return size / 2;
 }
 
 /* DEL or U+0080 .. U+009F, as UTF-8, which jansson does not escape: how many bytes; else 0. */

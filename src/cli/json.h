@@ -6,11 +6,18 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include <dibs/client.h>
+
 /* Text as JSON, whatever bytes it has. */
 json_t *json_text(const char *text);
 
 /* Of a process; null: not known, as 0 is the caller's own group for kill(1). */
 json_t *json_pid(int64_t pid);
+
+/* A name of at most DIBS_NAME_MAX bytes as two digits for each of them, and back with a final
+ * zero: name_of_hex() returns its size; 0: `hex` is none. */
+void name_to_hex(const char *name, size_t size, char ret_hex[2 * DIBS_NAME_MAX + 1]);
+size_t name_of_hex(const char *hex, char ret_name[DIBS_NAME_MAX + 1]);
 
 /* Sets the key, and the one that it had in 0.5, which ends with 0.7; dibs(1) lists them. */
 void json_set_renamed(json_t *object, const char *key, const char *key_of_0_5, json_t *value);

@@ -55,8 +55,7 @@ void json_set_name(json_t *object, const char *name, size_t size)
   json_object_set_new(object, "name", json_text(name));
   if (size > DIBS_NAME_MAX)            /* several names */
     return;
-  for (size_t n = 0; n < size; n++)
-    snprintf(hex + 2 * n, 3, "%02x", (unsigned)(unsigned char)name[n]);
+  name_to_hex(name, size, hex);
   json_object_set_new(object, "name_hex", json_string(hex));
 }
 

@@ -114,14 +114,6 @@ static dibs_kind kind_of(reader *r, const json_t *object)
 
 /* ---- names ---- */
 
-static int hex_value(char digit)
-{
-  static const char digits[] = "0123456789abcdef";
-  const char *at = digit == '\0' ? NULL : strchr(digits, digit);
-
-  return at == NULL ? -1 : (int)(at - digits);
-}
-
 /* Returns the size of the name; 0: it is none. */
 static size_t name_of(const json_t *object, char ret_name[DIBS_NAME_MAX + 1])
 {
@@ -133,16 +125,7 @@ static size_t name_of(const json_t *object, char ret_name[DIBS_NAME_MAX + 1])
     memcpy(ret_name, json_string_value(name), size);
     return size;
   }
-  if (digits == NULL || size % 2 != 0 || size / 2 > DIBS_NAME_MAX)
-    return 0;
-  for (size_t i = 0; i < size / 2; i++) {
-    int high = hex_value(digits[2 * i]), low = hex_value(digits[2 * i + 1]);
-
-    if (high < 0 || low < 0)
-      return 0;
-    ret_name[i] = (char)(16 * high + low);
-  }
-  return size / 2;
+  return digits == NULL ? 0 : name_of_hex(digits, ret_name);
 }
 
 /* The key, or the one that recordings of 0.5 have. */

@@ -241,9 +241,9 @@ static void name_reply(http_request *r, const web *w)
   char name[DIBS_NAME_MAX + 1];
   dibs_error error = DIBS_ERROR_INIT;
   json_t *object = NULL;
-  size_t size;
+  size_t size = id == NULL ? 0 : name_of_hex(id, name);
 
-  if (id != NULL && web_id_read(id, name, &size))
+  if (size > 0)
     object = web_name(w->sampler.client, name, size, &error);
   else
     refuse(&error, "id", id, "a name in hex digits, two for each byte");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/json.h"
 #include "cli/session.h"
 #include "cli/show.h"
 
@@ -30,35 +31,9 @@ static void set_name(json_t *object, const char *name, size_t size)
 {
   char id[2 * DIBS_NAME_MAX + 1] = "";
 
-  for (size_t i = 0; i < size && i < DIBS_NAME_MAX; i++)
-    snprintf(id + 2 * i, 3, "%02x", (unsigned)(unsigned char)name[i]);
+  name_to_hex(name, size < DIBS_NAME_MAX ? size : DIBS_NAME_MAX, id);
   json_object_set_new(object, "name", safe_json(name, size));
   json_object_set_new(object, "id", json_string(id));
-}
-
-static int hex_value(char digit)
-{
-  const char *digits = "0123456789abcdef", *at = digit == 0 ? NULL : strchr(digits, digit);
-
-  return at == NULL ? -1 : (int)(at - digits);
-}
-
-bool web_id_read(const char *id, char ret_name[DIBS_NAME_MAX + 1], size_t *ret_size)
-{
-  size_t size = strlen(id) / 2;
-
-  if (size == 0 || size > DIBS_NAME_MAX || strlen(id) % 2 != 0)
-    return false;
-  for (size_t i = 0; i < size; i++) {
-    int high = hex_value(id[2 * i]), low = hex_value(id[2 * i + 1]);
-
-    if (high < 0 || low < 0)
-      return false;
-    ret_name[i] = (char)(16 * high + low);
-  }
-  ret_name[size] = 0;
-  *ret_size = size;
-  return true;
 }
 
 static void set_ms(json_t *object, const char *key, int64_t ms)

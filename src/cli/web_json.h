@@ -24,7 +24,4 @@ json_t *web_waits(sampler *s);
 
 json_t *web_findings(dibs_client *client);
 
-/* The bytes of an id, which is the name in hex digits; false: it is none. */
-bool web_id_read(const char *id, char ret_name[DIBS_NAME_MAX + 1], size_t *ret_size);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/hex.h"
 #include "dialect/internal.h"
 
 static const char *const heads[] = {
@@ -48,17 +49,6 @@ bool token_write(token_kind kind, const lease_id *lease, const many_name *names,
   return !out->is_cut && out->used - start < TOKEN_MAX_BYTES;
 }
 
-static int hex_value(char c)
-{
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  return -1;
-}
-
 /* Decodes one name to `*at`, and moves `*at` after it. The result is never longer than the
  * input. */
 static bool name_decode(const char *bytes, size_t size, char **at, many_name *ret_name)
@@ -68,11 +58,9 @@ static bool name_decode(const char *bytes, size_t size, char **at, many_name *re
   for (size_t i = 0; i < size; i++) {
     int c = (unsigned char)bytes[i];
     if (bytes[i] == '%') {
-      int high = size - i > 2 ? hex_value(bytes[i + 1]) : -1;
-      int low = size - i > 2 ? hex_value(bytes[i + 2]) : -1;
-      if (high < 0 || low < 0)
+      c = size - i > 2 ? hex_byte(bytes + i + 1) : -1;
+      if (c < 0)
         return false;
-      c = high * 16 + low;
       i += 2;
     } else if (!is_plain(bytes[i]) && bytes[i] != ':') {
       return false;

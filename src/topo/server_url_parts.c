@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/nearest.h"
 
 bool part_is(part p, const char *words)
@@ -66,17 +67,6 @@ static dibs_status decode_fault(url_reading *r, const char *name, const char *wo
   return url_fault(r, words);
 }
 
-static int hex_of(char c)
-{
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  return -1;
-}
-
 dibs_status url_decode(url_reading *r, part p, const char *name, char **ret_text)
 {
   char *decoded;
@@ -86,7 +76,7 @@ dibs_status url_decode(url_reading *r, part p, const char *name, char **ret_text
   for (size_t i = 0; i < p.size; i++) {
     if (p.at[i] != '%')
       continue;
-    if (p.size - i < 3 || hex_of(p.at[i + 1]) < 0 || hex_of(p.at[i + 2]) < 0)
+    if (p.size - i < 3 || hex_byte(p.at + i + 1) < 0)
       return decode_fault(r, name, " has a '%' without two hexadecimal digits after it; "
                                    "a '%' itself is written %25");
     if (p.at[i + 1] == '0' && p.at[i + 2] == '0')
@@ -97,7 +87,7 @@ dibs_status url_decode(url_reading *r, part p, const char *name, char **ret_text
     return DIBS_ERR_NO_MEMORY;
   for (size_t i = 0; i < p.size; i++) {
     if (p.at[i] == '%') {
-      decoded[used++] = (char)(hex_of(p.at[i + 1]) << 4 | hex_of(p.at[i + 2]));
+      decoded[used++] = (char)hex_byte(p.at + i + 1);
       i += 2;
     } else {
       decoded[used++] = p.at[i];
